@@ -1,0 +1,99 @@
+"""What pannier has to know of an agent program. One module a client fills it in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symbolic link in the skeleton of HOME."""
+
+    target: str
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How a client is pointed at a model endpoint: for `pannier verify`, never for real work."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    home: Mapping[str, str] = field(default_factory=dict)
+    """Files below HOME, by relative path."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ran in the container."""
+
+    status: int
+    output: str
+    """Its standard output, then its standard error."""
+
+
+class Terminal(Protocol):
+    """A program in a pseudo-terminal. Terminal queries (cursor, attributes) are answered for it."""
+
+    def wait_for(self, text: str, *, seconds: float = 30) -> None:
+        """Until `text` stands on the screen. Raises VerifyError with the screen otherwise."""
+
+    def send(self, keys: str) -> None:
+        """Type these characters; `\\r` is the return key."""
+
+    def screen(self) -> str:
+        """What a person would see now."""
+
+    def close(self) -> None:
+        """Hang up, and wait until the program is gone."""
+
+
+class Shell(Protocol):
+    """The idling container in which `pannier verify` drives a client."""
+
+    def run(self, *argv: str, stdin: str = "", seconds: float = 120) -> Finished:
+        """Run to the end. Raises VerifyError when it takes longer or ends with another status
+        than 0."""
+
+    def terminal(self, *argv: str) -> Terminal:
+        """Start in a pseudo-terminal of 50 lines and 160 columns."""
+
+    def observe(self) -> None:
+        """Only what reaches the model from here on belongs to the event."""
+
+    def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
+        """Until a model request since the start of this event that holds `text` was answered."""
+
+    def script(self, *answers: str) -> None:
+        """What the model shall answer next, one after the other; afterwards `ok` again."""
+
+
+Drive = Callable[[Shell], None]
+
+
+@dataclass(frozen=True)
+class Client:
+    """An agent program: its image, its settings, and how it is driven without a person."""
+
+    name: str
+    title: str
+    program: tuple[str, ...]
+    """What the image starts."""
+    keys: tuple[str, ...]
+    """Environment names by which a person hands it a key; for messages and docs."""
+    instructions_file: str
+    """Name of the standing instructions below `/run/pannier/instructions`."""
+    baked: Mapping[str, str]
+    """Files of the image by absolute path: the client's managed settings, our hook in them."""
+    skeleton: Mapping[str, str | Link]
+    """Files and links below HOME that `pannier-hook boot` makes when they are missing."""
+    endpoint: Callable[[str], Endpoint]
+    """The settings for the base URL of a model endpoint, such as `http://127.0.0.1:8080`."""
+    events: Mapping[str, Drive]
+    """How to bring about each event that `pannier verify` looks at, in order."""
+    fresh: frozenset[str]
+    """Those of `events` that begin a fresh context, so that memory must arrive."""
+    decode: Callable[[str], str] = lambda text: text
+    """Undoes what this client does to injected text before the model gets it."""
+    notes: tuple[str, ...] = ()
+    """What this client cannot do, for `pannier doctor`."""

@@ -1,0 +1,18 @@
+"""Gemini CLI."""
+
+from __future__ import annotations
+
+from pannier.clients.client import Client, Endpoint
+
+CLIENT = Client(
+    name="gemini",
+    title="Gemini CLI",
+    program=("gemini",),
+    keys=("GEMINI_API_KEY",),
+    instructions_file="GEMINI.md",
+    baked={},
+    skeleton={},
+    endpoint=lambda url: Endpoint(),
+    events={},
+    fresh=frozenset(),
+)

@@ -1,0 +1,67 @@
+"""The exceptions that a person sees.
+
+Library code raises these; only `pannier.cli` prints them and ends the process.
+"""
+
+from __future__ import annotations
+
+
+class PannierError(Exception):
+    """Something a person can mend: one line that says what is wrong, and a hint with the way out."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(PannierError):
+    """The command was called with something that cannot be meant."""
+
+    exit_code = 2
+
+
+class HomeNotFound(UsageError):
+    """No folder with a `pannier.yaml` was named or found."""
+
+
+class SettingsError(UsageError):
+    """A settings file cannot be read, or says something that is not a setting."""
+
+
+class UnsafePath(PannierError):
+    """A path below a group leads through a link, or is not of the kind that was expected."""
+
+
+class RefusedMounts(PannierError):
+    """The allowlist does not grant what a group asks for."""
+
+
+class EngineError(PannierError):
+    """The engine said no."""
+
+
+class EngineNotFound(EngineError):
+    """No engine answered."""
+
+
+class ImageNotFound(EngineError):
+    """The engine has no such image."""
+
+
+class ContainerGone(EngineError):
+    """The container ended or was removed meanwhile."""
+
+
+class MountMismatch(EngineError):
+    """A started container sees another file under a mount than the plan names."""
+
+
+class VerifyError(PannierError):
+    """A client could not be driven, or did not do what was waited for."""
+
+
+class ClientNotKnown(UsageError):
+    """No client of this name."""
