@@ -13,6 +13,7 @@ CLIENT = Client(
     baked={},
     skeleton={},
     endpoint=lambda url: Endpoint(),
+    headless=lambda prompt: ("claude", "-p", prompt),
     events={},
     fresh=frozenset(),
 )

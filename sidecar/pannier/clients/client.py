@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pannier.endpoint.answers import Answer
+
 
 @dataclass(frozen=True)
 class Link:
@@ -28,15 +30,23 @@ class Finished:
     """A command that ran in the container."""
 
     status: int
-    output: str
-    """Its standard output, then its standard error."""
+    stdout: str
+    stderr: str = ""
+
+    @property
+    def output(self) -> str:
+        """Its standard output, then its standard error."""
+        return self.stdout + self.stderr
 
 
 class Terminal(Protocol):
-    """A program in a pseudo-terminal. Terminal queries (cursor, attributes) are answered for it."""
+    """A program in a pseudo-terminal of 50 lines and 160 columns.
+
+    Terminal queries (cursor position, device attributes) are answered for it.
+    """
 
     def wait_for(self, text: str, *, seconds: float = 30) -> None:
-        """Until `text` stands on the screen. Raises VerifyError with the screen otherwise."""
+        """Until `text` stands on the screen, in one line. Raises VerifyError otherwise."""
 
     def send(self, keys: str) -> None:
         """Type these characters; `\\r` is the return key."""
@@ -48,24 +58,50 @@ class Terminal(Protocol):
         """Hang up, and wait until the program is gone."""
 
 
+class Dialogue(Protocol):
+    """A program that reads lines from a pipe and answers in lines (JSON-RPC, stream-json)."""
+
+    def send(self, line: str) -> None:
+        """Write a line; the newline is added."""
+
+    def wait_for(self, text: str, *, seconds: float = 60) -> str:
+        """The next line of its standard output that holds `text`; earlier ones are passed over.
+
+        Raises VerifyError, with the end of what it wrote, when none comes.
+        """
+
+    def close(self) -> None:
+        """Close its standard input, and wait until the program is gone."""
+
+
 class Shell(Protocol):
-    """The idling container in which `pannier verify` drives a client."""
+    """The idling container in which `pannier verify` drives a client.
+
+    Programs run as the group's user, in its working directory, with the environment of
+    `Client.endpoint`. `env NAME=value program …` adds to it. Nothing of an earlier event is taken
+    away, except that terminals and dialogues which are still open are closed.
+    """
 
     def run(self, *argv: str, stdin: str = "", seconds: float = 120) -> Finished:
         """Run to the end. Raises VerifyError when it takes longer or ends with another status
         than 0."""
 
     def terminal(self, *argv: str) -> Terminal:
-        """Start in a pseudo-terminal of 50 lines and 160 columns."""
+        """Start in a pseudo-terminal."""
+
+    def dialogue(self, *argv: str) -> Dialogue:
+        """Start with pipes."""
 
     def observe(self) -> None:
-        """Only what reaches the model from here on belongs to the event."""
+        """Only what reaches the model from here on belongs to the event. Call it once in an event,
+        after what has to go before (a first turn, say) and before what begins the new context: a
+        test edits the memory files here."""
 
     def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
         """Until a model request since the start of this event that holds `text` was answered."""
 
-    def script(self, *answers: str) -> None:
-        """What the model shall answer next, one after the other; afterwards `ok` again."""
+    def script(self, *answers: Answer) -> None:
+        """What the model answers next, one after the other; afterwards, `ok` again."""
 
 
 Drive = Callable[[Shell], None]
@@ -89,11 +125,16 @@ class Client:
     """Files and links below HOME that `pannier-hook boot` makes when they are missing."""
     endpoint: Callable[[str], Endpoint]
     """The settings for the base URL of a model endpoint, such as `http://127.0.0.1:8080`."""
+    headless: Callable[[str], tuple[str, ...]]
+    """The command that does one turn with this prompt, in a new session, without a person."""
     events: Mapping[str, Drive]
-    """How to bring about each event that `pannier verify` looks at, in order."""
+    """How to bring about each event that `pannier verify` looks at, in order. Each begins with a
+    client that has no session open, and calls `observe` once."""
     fresh: frozenset[str]
     """Those of `events` that begin a fresh context, so that memory must arrive."""
     decode: Callable[[str], str] = lambda text: text
-    """Undoes what this client does to injected text before the model gets it."""
+    """Undoes what this client does to injected text before the model gets it. What was expected
+    goes through it as well before the two are compared, so an escape that leaves `&lt;` in a file
+    and an escaped `<` alike may simply make `<` of both."""
     notes: tuple[str, ...] = ()
     """What this client cannot do, for `pannier doctor`."""

@@ -13,6 +13,7 @@ CLIENT = Client(
     baked={},
     skeleton={},
     endpoint=lambda url: Endpoint(),
+    headless=lambda prompt: ("gemini", "-p", prompt),
     events={},
     fresh=frozenset(),
 )
