@@ -1,9 +1,9 @@
-"""What the scripted model says."""
+"""What the scripted model does with a request: it answers, or it misbehaves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -28,4 +28,43 @@ class Call:
     input_tokens: int | None = None
 
 
-Answer = Say | Call
+@dataclass(frozen=True)
+class Fail:
+    """An HTTP error in the dialect's own form."""
+
+    status: int
+    message: str = "scripted failure"
+    retry_after: int | None = None
+    """Seconds, for the `Retry-After` header."""
+
+
+@dataclass(frozen=True)
+class Late:
+    """A right answer that takes its time."""
+
+    seconds: float
+    answer: Say | Call = field(default=Say("ok"))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The connection breaks in the middle of the answer."""
+
+    answer: Say | Call = field(default=Say("ok"))
+
+
+@dataclass(frozen=True)
+class Garbled:
+    """Status 200, and a body that is not of the protocol."""
+
+
+Answer = Say | Call | Fail | Late | Cut | Garbled
+
+OK = Say("ok")
+
+
+def tool_of(answer: Answer) -> str | None:
+    """The tool that a request must offer to get this answer, or None."""
+    if isinstance(answer, Late | Cut):
+        answer = answer.answer
+    return answer.name if isinstance(answer, Call) else None
