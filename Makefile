@@ -1,0 +1,37 @@
+# The way in. `make demo` shows Pannier at work, `make test` checks all of it; both bring what they need.
+
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := $(CURDIR)/.venv/bin
+export PATH := $(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-unit lint venv engine engine-stop clean
+
+help:  ## What there is to make
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+demo: venv  ## The main job with real containers: no key, no questions, nothing left running
+	@scripts/with-engine demo/run
+
+test: venv lint  ## All checks and all tests, with a container engine
+	@scripts/with-engine pytest $(PYTEST)
+
+test-unit: venv  ## The tests that need no container engine
+	@pytest tests/unit $(PYTEST)
+
+lint: venv  ## ruff, mypy --strict, shellcheck
+	@scripts/lint
+
+venv:  ## The Python environment, .venv
+	@PYTHON=$(PYTHON) scripts/venv
+
+engine:  ## A container engine for the commands of the README; prints the lines to export
+	@scripts/with-engine --keep
+	@scripts/engine env
+
+engine-stop:  ## End the private engine
+	@scripts/engine stop
+
+clean:  ## Remove all that was made in this checkout: the environment, the private engine, caches
+	@scripts/clean
