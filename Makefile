@@ -1,7 +1,6 @@
 # The way in. `make demo` shows Pannier at work, `make test` checks all of it; both bring what they need.
 
 SHELL := /bin/sh
-PYTHON ?= python3
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
@@ -24,7 +23,7 @@ lint: venv  ## ruff, mypy --strict, shellcheck
 	@scripts/lint
 
 venv:  ## The Python environment, .venv
-	@PYTHON=$(PYTHON) scripts/venv
+	@PYTHON="$(PYTHON)" scripts/venv
 
 engine:  ## A container engine for the commands of the README; prints the lines to export
 	@scripts/with-engine --keep
