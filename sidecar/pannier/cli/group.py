@@ -1,0 +1,110 @@
+"""`pannier group add | list | show`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from pannier import clients, groups
+from pannier.cli.context import Context
+from pannier.groups import Group
+
+
+@click.group("group")
+def command() -> None:
+    """Make and look at agent groups: one agent identity each, with one memory.
+
+    \b
+    Example:
+      pannier group add scout --client claude
+      pannier group list
+    """
+
+
+@command.command("add")
+@click.argument("folder")
+@click.option("--client", default="claude", show_default=True, help=", ".join(clients.CLIENTS))
+@click.option("--image", help="An image of your own instead of pannier's for the client.")
+@click.option("--dry-run", is_flag=True, help="Say what would be made, and make nothing.")
+@click.pass_obj
+def add(context: Context, folder: str, client: str, image: str | None, dry_run: bool) -> None:
+    """Make the group FOLDER with its settings, folders and memory scaffold.
+
+    \b
+    Example:
+      pannier group add scout --client codex
+    """
+    home = context.home()
+    paths = home.group(folder)
+    clients.get(client)
+    if dry_run:
+        context.say(f"Would make the group {folder} ({client}) in {paths.root}")
+        return
+    group = groups.add(home, folder, client, image)
+    context.say(f"Made the group {folder} ({client}) in {group.paths.root}")
+    context.tell(f"Next: pannier run {folder}")
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_obj
+def list_(context: Context, as_json: bool) -> None:
+    """List the groups of this home.
+
+    \b
+    Example:
+      pannier group list --json
+    """
+    home = context.home()
+    found = [groups.get(home, paths.folder) for paths in home.all_groups()]
+    if as_json:
+        context.print_json([_facts(group) for group in found])
+        return
+    if not found:
+        context.tell("No groups yet. Make one with: pannier group add scout")
+    for group in found:
+        image = f"  {group.settings.image}" if group.settings.image else ""
+        context.say(f"{group.folder}  {group.settings.client}{image}")
+
+
+@command.command("show")
+@click.argument("folder")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_obj
+def show(context: Context, folder: str, as_json: bool) -> None:
+    """Show where the group FOLDER lies and what its settings say.
+
+    \b
+    Example:
+      pannier group show scout
+    """
+    group = groups.get(context.home(), folder)
+    if as_json:
+        context.print_json(_facts(group))
+        return
+    settings = group.settings
+    rows = {
+        "folder": str(group.paths.root),
+        "client": settings.client,
+        "image": settings.image or "pannier's own",
+        "memory": str(group.paths.memory),
+        "instructions": str(group.paths.standing_instructions),
+        "workdir": settings.workdir,
+        "network": settings.network,
+        "limits": f"memory {settings.limits.memory}, cpus {settings.limits.cpus:g}, "
+        f"processes {settings.limits.processes}",
+        "env_from": ", ".join(settings.env_from) or "nothing",
+        "mounts": ", ".join(f"{m.source} → {m.target} ({m.mode})" for m in settings.mounts)
+        or "none asked for",
+    }
+    for name, value in rows.items():
+        context.say(f"{name + ':':<14}{value}")
+
+
+def _facts(group: Group) -> dict[str, Any]:
+    return {
+        "folder": group.folder,
+        "path": str(group.paths.root),
+        **group.settings.model_dump(mode="json"),
+    }

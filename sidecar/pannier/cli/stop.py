@@ -1,0 +1,34 @@
+"""`pannier stop`."""
+
+from __future__ import annotations
+
+import click
+
+from pannier import launch
+from pannier.cli.context import Context
+from pannier.engine import Engine
+
+
+@click.command("stop")
+@click.argument("folder")
+@click.option("--time", "grace", default=10, show_default=True, help="Seconds before it is killed.")
+@click.option("--dry-run", is_flag=True, help="Say what would be stopped, and stop nothing.")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_obj
+def command(context: Context, folder: str, grace: int, dry_run: bool, as_json: bool) -> None:
+    """Stop and remove every container of the group FOLDER, also what a crash left behind.
+
+    \b
+    Example:
+      pannier stop scout
+    """
+    home = context.home()
+    engine = Engine.find(context.environ)
+    stopped = launch.stop(engine, home, folder, grace=grace, dry_run=dry_run)
+    if as_json:
+        context.print_json([{"id": c.id, "name": c.name, "state": c.state} for c in stopped])
+        return
+    for container in stopped:
+        context.say(f"would stop {container.name}" if dry_run else container.name)
+    if not stopped:
+        context.tell(f"Group {folder} has no container.")

@@ -1,0 +1,20 @@
+"""An agent of somebody's own, in an image of their own."""
+
+from __future__ import annotations
+
+from pannier.clients.client import Client, Endpoint
+
+CLIENT = Client(
+    name="custom",
+    title="an agent of your own",
+    program=(),
+    keys=(),
+    instructions_file="AGENTS.md",
+    baked={},
+    skeleton={},
+    endpoint=lambda url: Endpoint(),
+    headless=lambda prompt: (),
+    events={},
+    fresh=frozenset(),
+    notes=("pannier knows no way to drive it, so verify has nothing to look at",),
+)

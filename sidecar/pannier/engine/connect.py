@@ -1,0 +1,80 @@
+"""Finding the engine as docker's own tools find it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+import docker.errors
+import requests.exceptions
+from docker.context import ContextAPI
+
+from pannier.errors import ContainerGone, EngineError, EngineNotFound, ImageNotFound
+
+HOW_TO_GET_ONE = (
+    "Install Docker (Debian, Ubuntu: apt install docker.io), start it, and let your user reach it; "
+    "or name one with DOCKER_HOST."
+)
+
+
+def connect(environ: Mapping[str, str], *, timeout: float = 60) -> docker.DockerClient:
+    """A client of the engine that `DOCKER_HOST`, `DOCKER_CONTEXT` or docker's configuration names.
+
+    The order is that of the docker command: DOCKER_HOST, DOCKER_CONTEXT, the current context, the
+    default socket. Raises EngineNotFound.
+    """
+    name = "default" if environ.get("DOCKER_HOST") else context_name(environ)
+    with translated():
+        if name == "default":
+            client = docker.DockerClient.from_env(environment=dict(environ), timeout=int(timeout))
+        else:
+            context = ContextAPI.get_context(name)
+            if context is None:
+                raise EngineNotFound(f"docker has no context called {name!r}", HOW_TO_GET_ONE)
+            client = docker.DockerClient(
+                base_url=context.Host, tls=context.TLSConfig or False, timeout=int(timeout)
+            )
+        client.ping()
+    return client
+
+
+def context_name(environ: Mapping[str, str]) -> str:
+    """The name of the docker context in force; `default` if none is chosen."""
+    if named := environ.get("DOCKER_CONTEXT"):
+        return named
+    folder = environ.get("DOCKER_CONFIG") or os.path.join(environ.get("HOME", "/"), ".docker")
+    try:
+        config = json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))
+        return str(config.get("currentContext") or "default")
+    except (OSError, ValueError, AttributeError):
+        return "default"
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns every error of the SDK into one of ours."""
+    try:
+        yield
+    except docker.errors.ImageNotFound as error:
+        raise ImageNotFound(f"the engine has no such image: {error.explanation}") from error
+    except docker.errors.NotFound as error:
+        raise ContainerGone(f"the engine does not know it any more: {error.explanation}") from error
+    except docker.errors.APIError as error:
+        raise EngineError(f"the engine refused: {error.explanation or error}") from error
+    except docker.errors.DockerException as error:
+        raise EngineNotFound(f"no engine answers: {_cause(error)}", HOW_TO_GET_ONE) from error
+    except requests.exceptions.ConnectionError as error:
+        raise EngineNotFound(f"no engine answers: {_cause(error)}", HOW_TO_GET_ONE) from error
+    except requests.exceptions.Timeout as error:
+        raise EngineError("the engine did not answer in time", "Is it busy? Try again.") from error
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason, such as `No such file or directory`."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return getattr(error, "strerror", None) or str(error)

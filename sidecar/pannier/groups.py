@@ -1,0 +1,178 @@
+"""Groups: made, listed, shown, and made ready for a start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from pannier import clients, safefs
+from pannier.errors import PannierError, UsageError
+from pannier.identity import Identity, choose
+from pannier.memory import scaffold
+from pannier.paths import MARKER, GroupPaths, Home
+from pannier.settings import GroupSettings, HomeSettings, load
+
+_NEW_HOME = """\
+# Settings of this pannier home. All are optional; the defaults work.
+# base_image: debian:bookworm-slim
+"""
+
+_NEW_INSTRUCTIONS = """\
+<!-- Role, persona and standing behaviour of {folder}. Facts belong in memory/. -->
+"""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group with its settings."""
+
+    paths: GroupPaths
+    settings: GroupSettings
+
+    @property
+    def folder(self) -> str:
+        return self.paths.folder
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What making a group ready did."""
+
+    identity: Identity
+    created: tuple[str, ...]
+    """Files of the scaffold that were missing."""
+    odd: tuple[str, ...]
+    """What lies in the place of a scaffold file and was left alone, each with its kind."""
+
+
+def init(root: Path) -> tuple[Home, bool]:
+    """Make a home, or find one there. Returns it, and whether it is new."""
+    marker = root / MARKER
+    if marker.is_file():
+        return Home(root.resolve()), False
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "groups").mkdir(exist_ok=True)
+        (root / "state").mkdir(mode=0o700, exist_ok=True)
+        with safefs.open_directory(root.resolve()) as folder:
+            safefs.write(folder, MARKER, _NEW_HOME.encode())
+    except OSError as error:
+        raise PannierError(f"{root} cannot become a home: {error.strerror}") from error
+    return Home(root.resolve()), True
+
+
+def home_settings(home: Home) -> HomeSettings:
+    """Raises SettingsError."""
+    return load(home.settings, HomeSettings)
+
+
+def add(home: Home, folder: str, client: str, image: str | None) -> Group:
+    """Make the group `folder`, with its settings, its folders and its scaffold.
+
+    Raises UsageError if there is one of this name already.
+    """
+    clients.get(client)
+    paths = home.group(folder)
+    if paths.settings.exists():
+        raise UsageError(
+            f"there is a group {folder} already", f"Look at it with: pannier group show {folder}"
+        )
+    settings = {"client": client} | ({"image": image} if image else {})
+    text = yaml.safe_dump(settings, sort_keys=False)
+    paths.root.mkdir(parents=True, exist_ok=True)
+    with safefs.open_directory(paths.root) as root:
+        if not paths.standing_instructions.exists():
+            instructions = _NEW_INSTRUCTIONS.format(folder=folder).encode()
+            safefs.write(root, paths.standing_instructions.name, instructions)
+        for name in _folders(paths):
+            safefs.make_directory(root, name)
+        with safefs.open_directory(paths.memory) as memory:
+            scaffold(memory)
+        # Last: a group is what holds a group.yaml, and a half-made one is made again.
+        safefs.write(root, paths.settings.name, text.encode())
+    return get(home, folder)
+
+
+def get(home: Home, folder: str) -> Group:
+    """The group of this folder.
+
+    Raises UsageError if there is none, SettingsError if its settings cannot be read.
+    """
+    paths = home.group(folder)
+    if not paths.settings.is_file():
+        known = ", ".join(p.folder for p in home.all_groups()) or "none yet"
+        raise UsageError(
+            f"no group {folder} in {home.root} (there are: {known})",
+            f"Make it with: pannier group add {folder}",
+        )
+    return Group(paths, load(paths.settings, GroupSettings))
+
+
+def identity_of(paths: GroupPaths, environ: Mapping[str, str]) -> Identity:
+    """Who runs in the containers of this group. Reads only. Raises PannierError."""
+    owners = []
+    for path in (paths.root, paths.memory):
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue
+        owners.append(Identity(status.st_uid, status.st_gid))
+    me = Identity(os.geteuid(), os.getegid())
+    return choose(tuple(owners), me, environ, paths.folder)
+
+
+def make_ready(group: Group, client: clients.Client, environ: Mapping[str, str]) -> Ready:
+    """Everything that a start mounts exists, belongs to the right user, and holds the scaffold.
+
+    Safe to repeat and to run twice at once: only what is missing is made. Files that appeared
+    under another owner are given to the agent where pannier runs as root.
+    """
+    paths = group.paths
+    identity = identity_of(paths, environ)
+    with safefs.open_directory(paths.root) as root:
+        for name in _folders(paths):
+            safefs.make_directory(root, name)
+        with safefs.open_directory(paths.clients) as states:
+            safefs.make_directory(states, client.name)
+    compose_instructions(paths)
+    with safefs.open_directory(paths.memory) as memory:
+        report = scaffold(memory)
+    if os.geteuid() == 0:
+        for path in (*_mounted(paths), paths.client(client.name)):
+            with safefs.open_directory(path) as folder:
+                safefs.give(folder, identity.uid, identity.gid)
+    odd = tuple(f"memory/{o.path}: {o.what}" for o in report.odd)
+    return Ready(identity, report.created, odd)
+
+
+def compose_instructions(paths: GroupPaths) -> None:
+    """`instructions.prepend.md` under the name that each client looks for.
+
+    The host's text alone: nothing that the agent wrote goes in.
+    """
+    with safefs.open_directory(paths.root) as root:
+        text = safefs.read(root, paths.standing_instructions.name, missing=b"")
+    with safefs.open_directory(paths.instructions) as folder:
+        for name in sorted({c.instructions_file for c in clients.CLIENTS.values()}):
+            if safefs.read(folder, name, missing=None) != text:
+                safefs.write(folder, name, text)
+
+
+def _mounted(paths: GroupPaths) -> tuple[Path, ...]:
+    return (
+        paths.memory,
+        paths.learned,
+        paths.conversations,
+        paths.files,
+        paths.instructions,
+        paths.spool,
+        paths.inbox,
+    )
+
+
+def _folders(paths: GroupPaths) -> tuple[str, ...]:
+    return tuple(p.name for p in (*_mounted(paths), paths.clients))

@@ -1,0 +1,287 @@
+"""Starting a group's client in a container: plan, make ready, start, check, let go."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from pannier import clients, groups, mounts, owner, safefs
+from pannier.engine import Container, ContainerSpec, Engine, images, terminal
+from pannier.engine.spec import (
+    LABEL_CLIENT,
+    LABEL_GROUP,
+    LABEL_HOME,
+    LABEL_OWNER,
+    LABEL_ROLE,
+    LABEL_THREAD,
+    Role,
+)
+from pannier.errors import EngineError, ImageNotFound, PannierError, RefusedMounts, UsageError
+from pannier.groups import Group
+from pannier.identity import Identity
+from pannier.mounts.plan import MountPlan
+from pannier.paths import Home
+from pannier.settings import size_in_bytes
+
+DEFAULT_THREAD = "main"
+_THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person asks for."""
+
+    folder: str
+    client: str | None = None
+    image: str | None = None
+    thread: str = DEFAULT_THREAD
+    cwd: str | None = None
+    entrypoint: str | None = None
+    args: tuple[str, ...] = ()
+    skip_refused: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a start would do. Nothing has been written yet."""
+
+    group: Group
+    client: clients.Client
+    image: str
+    """Tag of the image; built first if it is pannier's own and missing."""
+    own_image: bool
+    identity: Identity
+    mounts: MountPlan
+    environment: Mapping[str, str]
+    """Without the values of `env_from`."""
+    missing: tuple[str, ...]
+    """Names of `env_from` that the environment lacks."""
+    command: tuple[str, ...]
+    workdir: str
+    thread: str
+
+
+def plan(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
+    """Decide everything about a start, and change nothing.
+
+    Raises UsageError, SettingsError, or RefusedMounts.
+    """
+    group = groups.get(home, wish.folder)
+    client = clients.get(wish.client or group.settings.client)
+    if not _THREAD.fullmatch(wish.thread):
+        raise UsageError(
+            f"{wish.thread!r} cannot name a thread",
+            "Use letters, digits and . _ : @ + -, beginning with a letter or digit.",
+        )
+    mount_plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
+    if mount_plan.refused and not wish.skip_refused:
+        raise RefusedMounts(
+            "\n".join(["the allowlist refuses a mount", *map(str, mount_plan.refused)]),
+            f"See: pannier mounts show {wish.folder}. Or start without: --skip-refused.",
+        )
+    named = wish.image or (group.settings.image if wish.client in (None, group.settings.client)
+                           else None)
+    return Plan(
+        group=group,
+        client=client,
+        image=named or images.tag(client, groups.home_settings(home).base_image),
+        own_image=named is None,
+        identity=groups.identity_of(group.paths, environ),
+        mounts=mount_plan,
+        environment={"PANNIER_THREAD": wish.thread},
+        missing=tuple(n for n in group.settings.env_from if n not in environ),
+        command=(wish.entrypoint, *wish.args) if wish.entrypoint else (*client.program, *wish.args),
+        workdir=_workdir(group, wish.cwd, mount_plan),
+        thread=wish.thread,
+    )
+
+
+def _workdir(group: Group, cwd: str | None, plan: MountPlan) -> str:
+    """Absolute path in the container; one below a mount must exist.
+
+    Otherwise the engine would make it, as root, in a folder of the person's.
+    """
+    workdir = PurePosixPath(group.settings.workdir, cwd or "")
+    if ".." in workdir.parts:
+        raise UsageError(f"the working directory {workdir} must not hold '..'")
+    for mount in plan.mounts:
+        if workdir.is_relative_to(mount.target):
+            below = workdir.relative_to(mount.target).parts
+            try:
+                with safefs.open_directory(mount.source, *below):
+                    pass
+            except (OSError, PannierError) as error:
+                if not below and not mount.source.exists():
+                    break  # A folder of ours that this start will make.
+                raise UsageError(
+                    f"there is no folder {workdir} in the container",
+                    f"Make it on the host: {mount.source.joinpath(*below)}",
+                ) from error
+    return str(workdir)
+
+
+def make_ready(home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> Plan:
+    """Create what a start mounts, then plan again from what lies there now."""
+    first = plan(home, wish, environ)
+    ready = groups.make_ready(first.group, first.client, environ)
+    for odd in ready.odd:
+        tell(f"left alone in place of a scaffold file: {odd}")
+    final = plan(home, wish, environ)
+    for name in final.missing:
+        tell(f"env_from: {name} is not set here, so the container does not have it")
+    for refusal in final.mounts.refused:
+        tell(f"started without: {refusal}")
+    return final
+
+
+def specify(
+    home: Home, plan: Plan, environ: Mapping[str, str], role: Role, *, gate: bool
+) -> ContainerSpec:
+    """The container of a plan. `gate`: its entrypoint waits until the mounts were compared."""
+    limits = plan.group.settings.limits
+    handed_on = {n: environ[n] for n in plan.group.settings.env_from if n in environ}
+    return ContainerSpec(
+        name=f"pannier-{plan.group.folder}-{secrets.token_hex(3)}",
+        image=plan.image,
+        command=plan.command,
+        user=str(plan.identity),
+        mounts=plan.mounts.mounts,
+        environment={**handed_on, **plan.environment, **({"PANNIER_GATE": "1"} if gate else {})},
+        labels={
+            LABEL_HOME: str(home.root),
+            LABEL_GROUP: plan.group.folder,
+            LABEL_CLIENT: plan.client.name,
+            LABEL_ROLE: role,
+            LABEL_THREAD: plan.thread,
+            LABEL_OWNER: owner.me(),
+        },
+        memory=size_in_bytes(limits.memory),
+        cpus=limits.cpus,
+        processes=limits.processes,
+        workdir=plan.workdir,
+        network=plan.group.settings.network,
+    )
+
+
+def ensure_image(engine: Engine, home: Home, plan: Plan, tell: Tell) -> bool:
+    """Build pannier's own image if it is missing. Returns whether the image holds the hook.
+
+    Raises ImageNotFound for an image of somebody's own.
+    """
+    if plan.own_image:
+        images.ensure(engine, plan.client, groups.home_settings(home).base_image, tell)
+        return True
+    try:
+        return engine.image(plan.image).hook is not None
+    except ImageNotFound as error:
+        raise ImageNotFound(
+            f"the engine has no image {plan.image}", f"Get it with: docker pull {plan.image}"
+        ) from error
+
+
+def run(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> int:
+    """One container with the client in the foreground. Returns the client's own status."""
+    ready = make_ready(home, wish, environ, tell)
+    gate = ensure_image(engine, home, ready, tell)
+    report_left_behind(engine, home, ready.group.folder, tell)
+    tty = terminal.is_terminal()
+    spec = replace(specify(home, ready, environ, "run", gate=gate), tty=tty, stdin=True)
+    container = engine.create(spec)
+    try:
+        return terminal.foreground(
+            terminal.start_attached(container),
+            engine.environ,
+            started=lambda: admit(engine, container, spec, gate=gate),
+        )
+    finally:
+        engine.remove(container)
+
+
+def up(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> Container:
+    """Start a container that idles under an init until `stop`. Returns it."""
+    ready = make_ready(home, wish, environ, tell)
+    gate = ensure_image(engine, home, ready, tell)
+    report_left_behind(engine, home, ready.group.folder, tell)
+    spec = specify(home, ready, environ, "up", gate=gate)
+    spec = replace(spec, command=("sleep", "infinity"), auto_remove=False)
+    container = engine.create(spec)
+    try:
+        engine.start(container)
+        admit(engine, container, spec, gate=gate)
+    except BaseException:
+        engine.remove(container)
+        raise
+    return next(c for c in engine.containers(str(home.root), wish.folder) if c.id == container)
+
+
+def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:
+    """Compare the started container's mounts with the plan, then let its client begin.
+
+    Raises MountMismatch; the caller removes the container.
+    """
+    engine.wait_until_started(container)
+    engine.check_mounts(container, (*spec.mounts, *spec.binds), hook=gate)
+    if gate:
+        engine.release(container)
+
+
+def exec_in(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str]) -> int:
+    """Run the client, or another program, in the group's container. Returns its status."""
+    group = groups.get(home, wish.folder)
+    container = running_up(engine, home, group.folder)
+    client = clients.get(container.client)
+    argv = (wish.entrypoint,) if wish.entrypoint else client.program
+    workdir = PurePosixPath(group.settings.workdir, wish.cwd or "")
+    return terminal.foreground(
+        terminal.exec_attached(
+            container.id,
+            (*argv, *wish.args),
+            tty=terminal.is_terminal(),
+            environment={"PANNIER_THREAD": wish.thread},
+            workdir=str(workdir),
+        ),
+        engine.environ,
+    )
+
+
+def running_up(engine: Engine, home: Home, folder: str) -> Container:
+    """The idling container of a group.
+
+    Raises EngineError if there is none.
+    """
+    for container in engine.containers(str(home.root), folder):
+        if container.role == "up" and container.state == "running":
+            return container
+    raise EngineError(f"group {folder} has no container that idles", f"Start it: pannier up {folder}")
+
+
+def left_behind(container: Container) -> bool:
+    """Whether nobody looks after this container any more."""
+    if container.role == "up":
+        return container.state not in ("running", "restarting", "paused")
+    return owner.is_gone(container.owner)
+
+
+def report_left_behind(engine: Engine, home: Home, folder: str, tell: Tell) -> None:
+    for container in engine.containers(str(home.root), folder):
+        if left_behind(container):
+            tell(
+                f"{container.name} ({container.state}) is left from an earlier start; "
+                f"remove it with: pannier stop {folder}"
+            )
+
+
+def stop(
+    engine: Engine, home: Home, folder: str, *, grace: int = 10, dry_run: bool = False
+) -> list[Container]:
+    """Stop and remove every container of a group, also what a crash left. Returns them."""
+    home.group(folder)
+    found = engine.containers(str(home.root), folder)
+    for container in found if not dry_run else []:
+        engine.stop(container.id, grace=grace)
+    return found

@@ -1,0 +1,28 @@
+"""No test touches a person's own home or configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+_REAL_HOME = os.environ.get("HOME", "")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HOME is a fresh folder, and no pannier home is named."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("PANNIER_HOME", "PANNIER_ROOT", "PANNIER_SPOOL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    # What docker's own tools would have found with the real HOME stays found.
+    if "DOCKER_CONFIG" not in os.environ:
+        monkeypatch.setenv("DOCKER_CONFIG", str(Path(_REAL_HOME, ".docker")))
+
+
+@pytest.fixture
+def real_home() -> Path:
+    """The HOME that the guard took away, to check that it did."""
+    return Path(_REAL_HOME)
