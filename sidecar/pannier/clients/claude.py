@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pannier.clients.client import Client, Endpoint
+from pannier.clients.client import Client, Endpoint, Link
 
 CLIENT = Client(
     name="claude",
@@ -10,7 +10,7 @@ CLIENT = Client(
     program=("claude",),
     keys=("ANTHROPIC_API_KEY",),
     instructions_file="CLAUDE.md",
-    baked={},
+    baked={"/usr/local/bin/claude": Link("/opt/claude/bin/claude")},
     skeleton={},
     endpoint=lambda url: Endpoint(),
     headless=lambda prompt: ("claude", "-p", prompt),

@@ -119,8 +119,8 @@ class Client:
     """Environment names by which a person hands it a key; for messages and docs."""
     instructions_file: str
     """Name of the standing instructions below `/run/pannier/instructions`."""
-    baked: Mapping[str, str]
-    """Files of the image by absolute path: the client's managed settings, our hook in them."""
+    baked: Mapping[str, str | Link]
+    """Files and links of the image by absolute path: managed settings, our hook in them."""
     skeleton: Mapping[str, str | Link]
     """Files and links below HOME that `pannier-hook boot` makes when they are missing."""
     endpoint: Callable[[str], Endpoint]
