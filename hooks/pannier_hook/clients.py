@@ -1,0 +1,104 @@
+"""The table of clients: all that the hook must know of an agent program, one row each.
+
+A new client is one new row. Facts come from measurements of the real programs; the client tests
+are the authority.
+"""
+
+from __future__ import annotations
+
+# A context is fresh on these sources; `new` is what Copilot calls a start. On `resume` and `fork`
+# the context already holds what was injected earlier.
+FRESH = frozenset({"startup", "clear", "compact", "new"})
+
+SESSION_START = "session-start"
+USER_PROMPT = "user-prompt"
+
+UTF16 = "utf-16"
+"""UTF-16 code units, as JavaScript counts a string's length."""
+
+NESTED = "nested"
+"""JSON: `{"hookSpecificOutput": {"hookEventName": …, "additionalContext": …}}`, no other key."""
+PLAIN = "plain"
+"""The text itself."""
+
+
+class Client:
+    """One agent program as the hook sees it. Frozen."""
+
+    __slots__ = (
+        "angles_escaped",
+        "dialect",
+        "fresh",
+        "hook_event_name",
+        "injects_on",
+        "limit",
+        "name",
+        "parts",
+        "state",
+        "unit",
+    )
+
+    name: str
+    dialect: str
+    hook_event_name: str
+    """The client's own name of the event whose answer injects."""
+    injects_on: str
+    """Our event whose answer injects: `session-start`, or `user-prompt` after a fresh start."""
+    limit: int | None
+    """The longest text of one hook that reaches the model whole, in `unit`; None: any."""
+    unit: str
+    parts: int
+    """How many hook entries the baked-in settings have, so that the longest memory fits."""
+    fresh: frozenset[str]
+    state: str
+    """The client's state folder below HOME; "" when the hook keeps nothing there."""
+    angles_escaped: bool
+    """Whether the client shows the model `&lt;` and `&gt;` for angle brackets."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        dialect: str = NESTED,
+        hook_event_name: str = "SessionStart",
+        injects_on: str = SESSION_START,
+        limit: int | None = None,
+        unit: str = UTF16,
+        parts: int = 1,
+        fresh: frozenset[str] = FRESH,
+        state: str = "",
+        angles_escaped: bool = False,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "dialect", dialect)
+        put(self, "hook_event_name", hook_event_name)
+        put(self, "injects_on", injects_on)
+        put(self, "limit", limit)
+        put(self, "unit", unit)
+        put(self, "parts", parts)
+        put(self, "fresh", fresh)
+        put(self, "state", state)
+        put(self, "angles_escaped", angles_escaped)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a client's row is frozen: {name}")
+
+
+_ROWS = (
+    # Several entries of one event run at once and arrive in the order in which they end.
+    Client("claude", limit=10_000, parts=8, state=".claude"),
+    # `additionalContextLimit = 0` in its settings lifts the limit of 10,000 bytes.
+    Client("codex", state=".codex"),
+    # What its session start injects is lost on the next resume, so the first prompt carries it.
+    Client(
+        "gemini",
+        hook_event_name="BeforeAgent",
+        injects_on=USER_PROMPT,
+        state=".gemini",
+        angles_escaped=True,
+    ),
+    Client("custom", dialect=PLAIN),
+)
+
+CLIENTS = {row.name: row for row in _ROWS}

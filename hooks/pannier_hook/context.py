@@ -1,0 +1,132 @@
+"""The events that decide whether a context gets the memory, and its rendering from disk."""
+
+from __future__ import annotations
+
+from .clients import SESSION_START, USER_PROMPT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .clients import Client
+    from .framing import Section
+    from .options import Options
+    from .request import Request
+
+
+class UnknownSource(ValueError):
+    """The client gave a reason for a session start that the hook does not know."""
+
+
+_KNOWN_OLD = frozenset({"resume", "fork"})
+
+
+def session_start(options: Options, client: Client) -> str:
+    """What to print at a session start: the memory when the context is fresh, else "".
+
+    Raises UnknownSource, and ValueError or OSError for an input that cannot be read.
+    """
+    session = ""
+    source = options.source
+    if not source:
+        request = _request()
+        source, session = request.source, request.session
+    if source in _KNOWN_OLD:
+        return ""
+    if source not in client.fresh:
+        raise UnknownSource(
+            f"unknown source of a session start: {source[:80]!r}"
+            if source
+            else "no source of the session start: give it as JSON on standard input, "
+            "or with --source startup"
+        )
+    if client.injects_on == SESSION_START:
+        return injection(options, client)
+    from .marks import Marks
+
+    Marks(options.home, client.state).leave(session)
+    return ""
+
+
+def user_prompt(options: Options, client: Client) -> str:
+    """What to print at a prompt: the memory at the first one of a fresh context, else "".
+
+    Only for clients whose session start cannot inject.
+    """
+    if client.injects_on != USER_PROMPT:
+        return ""
+    from .marks import Marks
+
+    session = _request(tolerate_cut=True).session
+    marks = Marks(options.home, client.state)
+    if not session or not marks.take(session):
+        return ""
+    try:
+        return injection(options, client)
+    except BaseException:
+        marks.leave(session)
+        raise
+
+
+def injection(options: Options, client: Client) -> str:
+    """The part of the memory that `options` asks for in the client's own protocol, or "".
+
+    Without a part, the whole of it, whatever the client's limit.
+    """
+    import os
+
+    from .answers import answer
+    from .framing import Frame, new_marker, render
+
+    found = sections(options.root)
+    marker = new_marker([*(one.text for one in found), options.root], os.urandom)
+    number, count = options.part or (1, 1)
+    frame = Frame(
+        options.root,
+        marker,
+        limit=client.limit if options.part else None,
+        unit=client.unit,
+        parts=count,
+        angles_escaped=client.angles_escaped,
+    )
+    parts = render(found, frame)
+    return answer(client, parts[number - 1]) if number <= len(parts) else ""
+
+
+def sections(root: str) -> list[Section]:
+    """The files that are injected, read from the folder `root`, each as text or with a reason."""
+    import os
+
+    from .framing import FILES, Section, deliverable
+    from .reading import Missing, Unavailable, read_beneath
+
+    try:
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as problem:
+        why = f"{root} cannot be opened ({problem.strerror})"
+        return [Section(file, "", reason=why) for file in FILES if not file.optional]
+    found = []
+    try:
+        for file in FILES:
+            try:
+                raw = read_beneath(folder, file.path)
+            except Missing as problem:
+                if not file.optional:
+                    found.append(Section(file, "", reason=str(problem)))
+                continue
+            except Unavailable as problem:
+                found.append(Section(file, "", reason=str(problem)))
+                continue
+            delivered = deliverable(raw.data, file.cap)
+            if delivered.text.strip():
+                found.append(Section(file, delivered.text, cut=delivered.cut, size=raw.size))
+            elif not file.optional:
+                why = "there is no text at its beginning" if delivered.cut else "it is empty"
+                found.append(Section(file, "", reason=why))
+    finally:
+        os.close(folder)
+    return found
+
+
+def _request(*, tolerate_cut: bool = False) -> Request:
+    from .request import read_request
+
+    return read_request(tolerate_cut=tolerate_cut)

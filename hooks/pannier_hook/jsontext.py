@@ -1,0 +1,78 @@
+"""JSON by the standard library's C scanner and encoder.
+
+`import json` takes as long as starting Python; these two take almost nothing.
+"""
+
+from __future__ import annotations
+
+from _json import encode_basestring_ascii, make_scanner, scanstring
+
+_SPACE = " \t\n\r"
+_LONGEST_NUMBER = 20
+
+
+def quote(text: str) -> str:
+    """`text` as a JSON string of ASCII only, so that no reader can split a character in two."""
+    return encode_basestring_ascii(text)
+
+
+def loads(text: str) -> object:
+    """The value that `text` holds. Raises ValueError for anything that is not one JSON value."""
+    try:
+        value, end = _scan(text, _skip(text, 0))
+    except (StopIteration, RecursionError, IndexError) as problem:
+        raise ValueError("not valid JSON") from problem
+    if _skip(text, end) != len(text):
+        raise ValueError("not valid JSON: text after the value")
+    return value
+
+
+def members_before_cut(text: str) -> dict[str, object]:
+    """The whole members at the start of a JSON object whose end was cut off."""
+    members: dict[str, object] = {}
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return members
+    try:
+        while True:
+            at = _skip(text, at + 1)
+            if text[at : at + 1] != '"':
+                return members
+            key, at = scanstring(text, at + 1, True)
+            at = _skip(text, at)
+            if text[at : at + 1] != ":":
+                return members
+            value, at = _scan(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if text[at : at + 1] not in (",", "}"):
+                return members
+            members[key] = value
+            if text[at] == "}":
+                return members
+    except (ValueError, StopIteration, RecursionError, IndexError):
+        return members
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _number(digits: str) -> int | float:
+    """A number; a very long one becomes a float, because reading its digits takes too long."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
+
+
+class _Context:
+    """What the C scanner asks its decoder for."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = staticmethod(_number)
+    parse_constant = float
+
+
+_scan = make_scanner(_Context())

@@ -1,0 +1,90 @@
+"""Marks of sessions whose context is fresh and has not been given the memory yet.
+
+A mark is an empty file, named by a digest of the session's id, in the client's state folder, or
+below /tmp when that cannot be written. Taking a mark removes it: it counts once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from .framing import text_digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Marks:
+    """The marks of one client for the person at `home`; its state lies in `home`/`state`."""
+
+    def __init__(self, home: str, state: str, fallback: str = "/tmp") -> None:
+        self._home = home
+        self._state = state
+        self._fallback = fallback
+
+    def leave(self, session: str) -> None:
+        """Mark `session`. Raises OSError when no place can be written."""
+        if not session:
+            raise ValueError("the client named no session")
+        problem: OSError | None = None
+        for folder in self._folders(make=True):
+            try:
+                os.close(os.open(_name(session), _NEW, 0o600, dir_fd=folder))
+                return
+            except OSError as caught:
+                problem = caught
+        raise problem or OSError("no folder for the mark of a fresh session can be written")
+
+    def take(self, session: str) -> bool:
+        """Whether `session` was marked; it no longer is. Of two takers one is told so."""
+        taken = False
+        for folder in self._folders(make=False):
+            try:
+                os.unlink(_name(session), dir_fd=folder)
+                taken = True
+            except OSError:
+                continue
+        return taken
+
+    def _folders(self, *, make: bool) -> Iterator[int]:
+        """Descriptors of the folders for marks, the better one first; closed after use."""
+        places = [(self._home, (self._state, "pannier"))] if self._home and self._state else []
+        places.append((self._fallback, (f"pannier-{os.geteuid()}",)))
+        for base, names in places:
+            try:
+                folder = _open(base, names, make)
+            except OSError:
+                continue
+            try:
+                yield folder
+            finally:
+                os.close(folder)
+
+
+def _open(base: str, names: tuple[str, ...], make: bool) -> int:
+    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in names:
+        try:
+            if make:
+                try:
+                    os.mkdir(name, 0o700, dir_fd=folder)
+                except FileExistsError:
+                    pass
+            below = os.open(name, _FOLDER, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    status = os.fstat(folder)
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
+        os.close(folder)
+        raise PermissionError(f"{base}/{'/'.join(names)} belongs to somebody else")
+    return folder
+
+
+def _name(session: str) -> str:
+    return f"fresh-{text_digest(session)}"

@@ -1,0 +1,87 @@
+"""The command line and the environment, read once."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = "/workspace/agent"
+SPOOL = "/run/pannier/spool"
+
+_TAKES_VALUE = ("--client", "--part", "--root", "--spool", "--source")
+
+
+class Options:
+    """What the hook was called with. `command` is what follows `--`; `rest` are other words."""
+
+    __slots__ = (
+        "client",
+        "command",
+        "event",
+        "home",
+        "part",
+        "rest",
+        "root",
+        "source",
+        "spool",
+        "task",
+        "thread",
+    )
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.event = ""
+        self.client = ""
+        self.source = ""
+        self.part: tuple[int, int] | None = None
+        self.rest: tuple[str, ...] = ()
+        self.command: tuple[str, ...] = ()
+        self.root = environ.get("PANNIER_ROOT") or ROOT
+        self.spool = environ.get("PANNIER_SPOOL") or SPOOL
+        self.home = environ.get("HOME") or ""
+        self.thread = environ.get("PANNIER_THREAD") or "main"
+        self.task = environ.get("PANNIER_TASK") == "1"
+
+    def read(self, words: Sequence[str]) -> None:
+        """Read the command line `words`. Raises ValueError for what is not understood.
+
+        What came before the mistake is kept: the report of it needs the spool.
+        """
+        waiting = list(words)
+        rest: list[str] = []
+        while waiting:
+            word = waiting.pop(0)
+            if word == "--":
+                self.command = tuple(waiting)
+                break
+            name, equals, value = word.partition("=")
+            if name in _TAKES_VALUE:
+                if not equals:
+                    if not waiting:
+                        raise ValueError(f"{name} needs a value")
+                    value = waiting.pop(0)
+                self._set(name, value)
+            elif word.startswith("--"):
+                raise ValueError(f"no such option: {word}")
+            elif not self.event:
+                self.event = word
+            else:
+                rest.append(word)
+        self.rest = tuple(rest)
+
+    def _set(self, name: str, value: str) -> None:
+        if name == "--part":
+            self.part = _part(value)
+        elif value:
+            setattr(self, name[2:], value)
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    try:
+        part = (int(number), int(count))
+    except ValueError:
+        part = (0, 0)
+    if not 1 <= part[0] <= part[1] <= 99:
+        raise ValueError(f"--part wants I/N with 1 <= I <= N <= 99, not {text!r}")
+    return part
