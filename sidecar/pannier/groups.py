@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from pydantic import ValidationError
 
 from pannier import clients, safefs
 from pannier.errors import PannierError, UsageError
@@ -70,19 +71,27 @@ def home_settings(home: Home) -> HomeSettings:
     return load(home.settings, HomeSettings)
 
 
-def add(home: Home, folder: str, client: str, image: str | None) -> Group:
+def new_settings(client: str, image: str | None, env_from: Sequence[str]) -> GroupSettings:
+    """The settings of a new group. Raises UsageError for what cannot be meant."""
+    clients.get(client)
+    try:
+        return GroupSettings(client=client, image=image, env_from=tuple(env_from))
+    except ValidationError as error:
+        raise UsageError(f"{error.errors()[0]['input']!r}: {error.errors()[0]['msg']}") from None
+
+
+def add(home: Home, folder: str, settings: GroupSettings) -> Group:
     """Make the group `folder`, with its settings, its folders and its scaffold.
 
     Raises UsageError if there is one of this name already.
     """
-    clients.get(client)
     paths = home.group(folder)
     if paths.settings.exists():
         raise UsageError(
             f"there is a group {folder} already", f"Look at it with: pannier group show {folder}"
         )
-    settings = {"client": client} | ({"image": image} if image else {})
-    text = yaml.safe_dump(settings, sort_keys=False)
+    chosen = {"client": settings.client} | settings.model_dump(mode="json", exclude_defaults=True)
+    text = yaml.safe_dump(chosen, sort_keys=False)
     paths.root.mkdir(parents=True, exist_ok=True)
     with safefs.open_directory(paths.root) as root:
         if not paths.standing_instructions.exists():

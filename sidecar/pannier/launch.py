@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -30,6 +31,8 @@ DEFAULT_THREAD = "main"
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
 
 Tell = Callable[[str], None]
+Building = Callable[[], AbstractContextManager[images.Progress]]
+"""Opened around a build that turns out to be needed."""
 
 
 @dataclass(frozen=True)
@@ -73,23 +76,25 @@ def plan(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
     """
     group = groups.get(home, wish.folder)
     client = clients.get(wish.client or group.settings.client)
-    if not _THREAD.fullmatch(wish.thread):
-        raise UsageError(
-            f"{wish.thread!r} cannot name a thread",
-            "Use letters, digits and . _ : @ + -, beginning with a letter or digit.",
-        )
+    check_thread(wish.thread)
     mount_plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
     if mount_plan.refused and not wish.skip_refused:
         raise RefusedMounts(
             "\n".join(["the allowlist refuses a mount", *map(str, mount_plan.refused)]),
             f"See: pannier mounts show {wish.folder}. Or start without: --skip-refused.",
         )
-    named = wish.image or (group.settings.image if wish.client in (None, group.settings.client)
-                           else None)
+    named = wish.image
+    if named is None and client.name == group.settings.client:
+        named = group.settings.image
+    if named is None and not client.program:
+        raise UsageError(
+            f"group {wish.folder} runs {client.title}, and no image is named",
+            f"Name it in {group.paths.settings} (image: …) or with --image.",
+        )
     return Plan(
         group=group,
         client=client,
-        image=named or images.tag(client, groups.home_settings(home).base_image),
+        image=named or images.tag_for(client, groups.home_settings(home)),
         own_image=named is None,
         identity=groups.identity_of(group.paths, environ),
         mounts=mount_plan,
@@ -99,6 +104,15 @@ def plan(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
         workdir=_workdir(group, wish.cwd, mount_plan),
         thread=wish.thread,
     )
+
+
+def check_thread(name: str) -> None:
+    """Raises UsageError if this cannot be a thread's name."""
+    if not _THREAD.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot name a thread",
+            "Use letters, digits and . _ : @ + -, beginning with a letter or digit.",
+        )
 
 
 def _workdir(group: Group, cwd: str | None, plan: MountPlan) -> str:
@@ -168,13 +182,15 @@ def specify(
     )
 
 
-def ensure_image(engine: Engine, home: Home, plan: Plan, tell: Tell) -> bool:
+def ensure_image(engine: Engine, home: Home, plan: Plan, building: Building) -> bool:
     """Build pannier's own image if it is missing. Returns whether the image holds the hook.
 
-    Raises ImageNotFound for an image of somebody's own.
+    Raises BuildFailed, or ImageNotFound for an image of somebody's own.
     """
     if plan.own_image:
-        images.ensure(engine, plan.client, groups.home_settings(home).base_image, tell)
+        if not engine.has_image(plan.image):
+            with building() as progress:
+                images.ensure(engine, plan.client, groups.home_settings(home), progress)
         return True
     try:
         return engine.image(plan.image).hook is not None
@@ -184,10 +200,17 @@ def ensure_image(engine: Engine, home: Home, plan: Plan, tell: Tell) -> bool:
         ) from error
 
 
-def run(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> int:
+def run(
+    engine: Engine,
+    home: Home,
+    wish: Wish,
+    environ: Mapping[str, str],
+    tell: Tell,
+    building: Building,
+) -> int:
     """One container with the client in the foreground. Returns the client's own status."""
     ready = make_ready(home, wish, environ, tell)
-    gate = ensure_image(engine, home, ready, tell)
+    gate = ensure_image(engine, home, ready, building)
     report_left_behind(engine, home, ready.group.folder, tell)
     tty = terminal.is_terminal()
     spec = replace(specify(home, ready, environ, "run", gate=gate), tty=tty, stdin=True)
@@ -202,10 +225,17 @@ def run(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str], tell
         engine.remove(container)
 
 
-def up(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> Container:
+def up(
+    engine: Engine,
+    home: Home,
+    wish: Wish,
+    environ: Mapping[str, str],
+    tell: Tell,
+    building: Building,
+) -> Container:
     """Start a container that idles under an init until `stop`. Returns it."""
     ready = make_ready(home, wish, environ, tell)
-    gate = ensure_image(engine, home, ready, tell)
+    gate = ensure_image(engine, home, ready, building)
     report_left_behind(engine, home, ready.group.folder, tell)
     spec = specify(home, ready, environ, "up", gate=gate)
     spec = replace(spec, command=("sleep", "infinity"), auto_remove=False)
@@ -230,8 +260,9 @@ def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) ->
         engine.release(container)
 
 
-def exec_in(engine: Engine, home: Home, wish: Wish, environ: Mapping[str, str]) -> int:
+def exec_in(engine: Engine, home: Home, wish: Wish) -> int:
     """Run the client, or another program, in the group's container. Returns its status."""
+    check_thread(wish.thread)
     group = groups.get(home, wish.folder)
     container = running_up(engine, home, group.folder)
     client = clients.get(container.client)
@@ -257,7 +288,9 @@ def running_up(engine: Engine, home: Home, folder: str) -> Container:
     for container in engine.containers(str(home.root), folder):
         if container.role == "up" and container.state == "running":
             return container
-    raise EngineError(f"group {folder} has no container that idles", f"Start it: pannier up {folder}")
+    raise EngineError(
+        f"group {folder} has no container that is up", f"Start it: pannier up {folder}"
+    )
 
 
 def left_behind(container: Container) -> bool:

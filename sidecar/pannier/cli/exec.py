@@ -32,4 +32,4 @@ def command(
     """
     engine = Engine.find(context.environ)
     wish = Wish(folder, thread=thread, cwd=cwd, entrypoint=entrypoint, args=args)
-    return launch.exec_in(engine, context.home(), wish, context.environ)
+    return launch.exec_in(engine, context.home(), wish)

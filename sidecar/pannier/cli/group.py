@@ -26,9 +26,22 @@ def command() -> None:
 @click.argument("folder")
 @click.option("--client", default="claude", show_default=True, help=", ".join(clients.CLIENTS))
 @click.option("--image", help="An image of your own instead of pannier's for the client.")
+@click.option(
+    "--env-from",
+    metavar="NAME",
+    multiple=True,
+    help="A variable to hand on to its containers, such as ANTHROPIC_API_KEY; repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be made, and make nothing.")
 @click.pass_obj
-def add(context: Context, folder: str, client: str, image: str | None, dry_run: bool) -> None:
+def add(
+    context: Context,
+    folder: str,
+    client: str,
+    image: str | None,
+    env_from: tuple[str, ...],
+    dry_run: bool,
+) -> None:
     """Make the group FOLDER with its settings, folders and memory scaffold.
 
     \b
@@ -37,11 +50,11 @@ def add(context: Context, folder: str, client: str, image: str | None, dry_run: 
     """
     home = context.home()
     paths = home.group(folder)
-    clients.get(client)
+    settings = groups.new_settings(client, image, env_from)
     if dry_run:
         context.say(f"Would make the group {folder} ({client}) in {paths.root}")
         return
-    group = groups.add(home, folder, client, image)
+    group = groups.add(home, folder, settings)
     context.say(f"Made the group {folder} ({client}) in {group.paths.root}")
     context.tell(f"Next: pannier run {folder}")
 

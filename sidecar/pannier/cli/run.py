@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from pannier import launch
 from pannier.cli import plan_view
 from pannier.cli.context import Context
 from pannier.cli.options import program_options, start_options
+from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 from pannier.launch import Wish
 
@@ -50,4 +53,5 @@ def command(
         plan_view.show(context, launch.plan(home, wish, context.environ), as_json)
         return 0
     engine = Engine.find(context.environ)
-    return launch.run(engine, home, wish, context.environ, context.tell)
+    building = partial(build_progress, context)
+    return launch.run(engine, home, wish, context.environ, context.tell, building)

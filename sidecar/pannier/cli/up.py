@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from pannier import launch
 from pannier.cli import plan_view
 from pannier.cli.context import Context
 from pannier.cli.options import start_options
+from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 from pannier.launch import Wish
 
@@ -40,7 +43,8 @@ def command(
         plan_view.show(context, launch.plan(home, wish, context.environ), as_json)
         return
     engine = Engine.find(context.environ)
-    container = launch.up(engine, home, wish, context.environ, context.tell)
+    building = partial(build_progress, context)
+    container = launch.up(engine, home, wish, context.environ, context.tell, building)
     if as_json:
         context.print_json(
             {

@@ -46,8 +46,17 @@ def test_a_container_is_safe_by_default() -> None:
     assert options["nano_cpus"] == 2_000_000_000
     assert options["pids_limit"] == 1024
     assert options["user"] == "1000:1000"
-    for name in ("privileged", "cap_add", "pid_mode", "ipc_mode", "uts_mode", "userns_mode",
-                 "devices", "volumes", "ports"):
+    for name in (
+        "privileged",
+        "cap_add",
+        "pid_mode",
+        "ipc_mode",
+        "uts_mode",
+        "userns_mode",
+        "devices",
+        "volumes",
+        "ports",
+    ):
         assert name not in options
 
 

@@ -50,7 +50,9 @@ def test_names_that_may_name_a_group(name: str) -> None:
     assert Home(Path("/h")).group(name).memory == Path("/h/groups") / name / "memory"
 
 
-@pytest.mark.parametrize("name", ["", "Scout", "../x", "a/b", "-a", "_a", "a" * 64, "a\n", "ä", "."])
+@pytest.mark.parametrize(
+    "name", ["", "Scout", "../x", "a/b", "-a", "_a", "a" * 64, "a\n", "ä", "."]
+)
 def test_names_that_may_not(name: str) -> None:
     """Anything that could leave `groups/` or confuse a shell is refused."""
     with pytest.raises(UsageError, match="cannot name a group"):
