@@ -154,7 +154,7 @@ def make_ready(group: Group, client: clients.Client, environ: Mapping[str, str])
         for path in (*_mounted(paths), paths.client(client.name)):
             with safefs.open_directory(path) as folder:
                 safefs.give(folder, identity.uid, identity.gid)
-    odd = tuple(f"memory/{o.path}: {o.what}" for o in report.odd)
+    odd = tuple(f"memory/{o.path}: {o.reason}" for o in report.odd)
     return Ready(identity, report.created, odd)
 
 

@@ -136,5 +136,7 @@ class Client:
     """Undoes what this client does to injected text before the model gets it. What was expected
     goes through it as well before the two are compared, so an escape that leaves `&lt;` in a file
     and an escaped `<` alike may simply make `<` of both."""
+    own_settings: tuple[str, ...] = ()
+    """Files below HOME in which a person registers hooks of their own, for `pannier doctor`."""
     notes: tuple[str, ...] = ()
     """What this client cannot do, for `pannier doctor`."""
