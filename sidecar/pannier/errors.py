@@ -35,6 +35,14 @@ class UnsafePath(PannierError):
     """A path below a group leads through a link, or is not of the kind that was expected."""
 
 
+class TooManyEntries(PannierError):
+    """A tree holds more than may be looked at."""
+
+
+class ChangedMeanwhile(PannierError):
+    """Somebody else changed a file that was about to be replaced."""
+
+
 class RefusedMounts(PannierError):
     """The allowlist does not grant what a group asks for."""
 
