@@ -1,0 +1,5 @@
+"""`python -m pannier`."""
+
+from pannier.cli import main
+
+main()
