@@ -1,0 +1,181 @@
+"""The container in which a client is verified: the group's own, but for its state and network."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from pannier import launch, owner
+from pannier.clients.client import Endpoint
+from pannier.endpoint.model import ScriptedModel
+from pannier.endpoint.server import on_socket
+from pannier.engine import ContainerSpec, Engine
+from pannier.engine.streams import ExecStream
+from pannier.errors import EngineError
+from pannier.identity import Identity
+from pannier.mounts.plan import Mount
+from pannier.paths import CONTAINER_HOME, RUN_ROOT, Home
+from pannier.verify import inside
+from pannier.verify.programs import DialogueProgram
+from pannier.verify.screen import COLUMNS, LINES
+
+PORT = 8642
+"""On the container's own loopback, where nothing else listens."""
+
+_LINK = RUN_ROOT / "verify"
+_INSIDE = str(_LINK / "inside.py")
+_SOCKET = "model"
+_PYTHON = ("python3", "-IS", _INSIDE)
+_SECONDS_TO_END = 3.0
+_STATE = (CONTAINER_HOME, RUN_ROOT / "spool", RUN_ROOT / "inbox")
+"""What the container gets a throw-away folder for, instead of the group's."""
+
+
+class ContainerProcesses:
+    """Programs in a running container. See `pannier.verify.programs.Processes`."""
+
+    def __init__(self, engine: Engine, container: str, workdir: str) -> None:
+        self._engine = engine
+        self._container = container
+        self._workdir = workdir
+
+    def start(self, argv: Sequence[str], *, job: str, tty: bool) -> ExecStream:
+        if tty:
+            # The size is there before the program asks for it.
+            size = f'stty rows {LINES} cols {COLUMNS}; exec "$@"'
+            argv = ("sh", "-c", size, "sh", *argv)
+        return ExecStream(
+            self._engine.sdk,
+            self._container,
+            argv,
+            tty=tty,
+            environment={inside.JOB: job, "TERM": "xterm-256color"},
+            workdir=self._workdir,
+        )
+
+    def end(self, job: str) -> None:
+        argv = [*_PYTHON, "end", job, f"{_SECONDS_TO_END:g}"]
+        status, output = self._engine.exec(self._container, argv)
+        if status != 0:
+            raise EngineError(f"a program in the container could not be ended: {output.strip()}")
+
+
+@contextmanager
+def container_for(
+    engine: Engine,
+    home: Home,
+    wish: launch.Wish,
+    environ: Mapping[str, str],
+    tell: launch.Tell,
+    model: ScriptedModel,
+) -> Iterator[ContainerProcesses]:
+    """A running container of the group whose client finds `model` on its loopback.
+
+    It has the group's mounts, but a HOME, spool and inbox that are thrown away, no network, and
+    nothing of `env_from`. Whatever happens, container and folders are removed at the end.
+    """
+    plan = launch.make_ready(home, wish, environ, tell)
+    gate = launch.ensure_image(engine, home, plan, tell)
+    settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
+    with _scratch(home) as folder:
+        link = _prepare(folder, settings, plan.identity)
+        spec = _specify(launch.specify(home, plan, {}, "verify", gate=gate), folder, link, settings)
+        with on_socket(model, link / _SOCKET), _running(engine, spec, gate=gate) as container:
+            processes = ContainerProcesses(engine, container, spec.workdir)
+            argv = (*_PYTHON, "forward", str(PORT), str(_LINK / _SOCKET))
+            forwarder = DialogueProgram(processes, argv, "forward")
+            forwarder.wait_for(inside.READY, seconds=20)
+            yield processes
+
+
+@contextmanager
+def _running(engine: Engine, spec: ContainerSpec, *, gate: bool) -> Iterator[str]:
+    container = engine.create(spec)
+    try:
+        engine.start(container)
+        launch.admit(engine, container, spec, gate=gate)
+        yield container
+    finally:
+        engine.remove(container)
+
+
+def _specify(
+    spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint
+) -> ContainerSpec:
+    thrown_away = {target: folder / target.name for target in _STATE}
+    mounts = tuple(
+        _mount(thrown_away[m.target], m.target, "rw") if m.target in thrown_away else m
+        for m in spec.mounts
+    )
+    return replace(
+        spec,
+        command=("sleep", "infinity"),
+        mounts=mounts,
+        binds=(_mount(link, _LINK, "ro"),),
+        environment={**spec.environment, **settings.environment},
+        network="none",
+        auto_remove=False,
+    )
+
+
+def _mount(source: Path, target: PurePosixPath, mode: str) -> Mount:
+    status = source.stat()
+    return Mount(
+        source=source, target=target, mode=mode, device=status.st_dev, inode=status.st_ino
+    )
+
+
+def _prepare(folder: Path, settings: Endpoint, identity: Identity) -> Path:
+    """Fill the throw-away folder. Returns what is mounted for the forwarder."""
+    for target in _STATE:
+        (folder / target.name).mkdir(mode=0o700)
+    for name, text in settings.home.items():
+        file = folder / CONTAINER_HOME.name / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    if os.geteuid() == 0:
+        for path in (p for target in _STATE for p in _tree(folder / target.name)):
+            os.chown(path, identity.uid, identity.gid)
+    link = folder / "link"
+    link.mkdir(mode=0o755)
+    script = link / Path(_INSIDE).name
+    script.write_bytes(Path(inside.__file__).read_bytes())
+    script.chmod(0o644)
+    return link
+
+
+def _tree(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from folder.rglob("*")
+
+
+@contextmanager
+def _scratch(home: Home) -> Iterator[Path]:
+    """A throw-away folder that the engine sees as it sees the group; removed at the end.
+
+    What a killed process left is removed at the start.
+    """
+    root = home.state / "verify"
+    root.mkdir(parents=True, exist_ok=True)
+    for old in root.iterdir():
+        if owner.is_gone(_owner_of(old)):
+            shutil.rmtree(old, ignore_errors=True)
+    folder = root / secrets.token_hex(4)
+    folder.mkdir(mode=0o700)
+    try:
+        (folder / "owner").write_text(owner.me())
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _owner_of(folder: Path) -> str:
+    try:
+        return (folder / "owner").read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,57 @@
+"""What a person would see in a terminal, and what the terminal answers. Pure but for its state."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import pyte
+
+LINES = 50
+COLUMNS = 160
+
+# What pyte would show as text or stumble over: keyboard protocols and other private modes, device
+# control strings. None of it changes what stands on the screen.
+_UNKNOWN = re.compile(
+    r"\x1b\[[<=>][0-9;:]*[ -/]*[@-~]"
+    r"|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^-hlJKn0-9;:?$ -/])"
+    r"|\x1b\[[0-9;:]*[ -/]+[@-~]"
+    r"|\x1b[PX^_].*?\x1b\\",
+    re.DOTALL,
+)
+# The beginning of a sequence whose end has not come yet.
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[PX^_\]][^\x07\x1b]*\x1b?|[ -/]*)?$")
+_UNFINISHED_LIMIT = 65_536
+
+
+class Screen:
+    """50 lines of 160 columns. Not safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+        self._replies: list[str] = []
+        self._screen = pyte.Screen(COLUMNS, LINES)
+        self._screen.write_process_input = self._replies.append
+        self._stream = pyte.Stream(self._screen)
+
+    def feed(self, data: bytes) -> bytes:
+        """Show output of the program. Returns what the terminal types back to its queries."""
+        text = self._rest + self._decoder.decode(data)
+        unfinished = _UNFINISHED.search(text)
+        cut = unfinished.start() if unfinished else len(text)
+        if len(text) - cut > _UNFINISHED_LIMIT:
+            cut = len(text)
+        text, self._rest = text[:cut], text[cut:]
+        self._stream.feed(_UNKNOWN.sub("", text))
+        replies = "".join(self._replies).encode()
+        self._replies.clear()
+        return replies
+
+    def shows(self, text: str) -> bool:
+        """Whether `text` stands in one line."""
+        return any(text in line for line in self._screen.display)
+
+    def text(self) -> str:
+        """The lines, without what is blank at their ends and at the screen's."""
+        return "\n".join(line.rstrip() for line in self._screen.display).strip("\n")
