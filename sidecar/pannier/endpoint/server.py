@@ -27,9 +27,6 @@ BODY_LIMIT = 64 << 20
 IDLE_SECONDS = 120.0
 """A connection on which nothing comes for so long is closed."""
 
-SOCKET_PATH_LIMIT = 107
-"""Bytes of a unix socket's path on Linux (unix(7): 108 with the final zero)."""
-
 _GARBLE = Reply("application/json", (b'{"this is": not the protocol',))
 
 
@@ -37,17 +34,25 @@ _GARBLE = Reply("application/json", (b'{"this is": not the protocol',))
 def on_socket(model: ScriptedModel, path: Path) -> Iterator[None]:
     """Serve on a unix socket that any user may connect to; its folder is what keeps others out.
 
-    Raises PannierError if the path is too long for a socket.
+    Raises PannierError if the socket cannot be made.
     """
-    if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
-        raise PannierError(
-            f"{path} is too long for a socket",
-            f"A socket's path may have {SOCKET_PATH_LIMIT} bytes: set TMPDIR to a shorter folder.",
-        )
     closing = threading.Event()
-    with _serving(_UnixServer(str(path), _handler_for(model, closing)), closing):
+    try:
+        server = _bind(path, _handler_for(model, closing))
+    except OSError as error:
+        raise PannierError(f"no socket can be made at {path}: {error.strerror}") from error
+    with _serving(server, closing):
         path.chmod(0o666)
         yield
+
+
+def _bind(path: Path, handler: type[BaseHTTPRequestHandler]) -> _UnixServer:
+    """By way of the folder's descriptor: a socket's path may have 107 bytes (unix(7))."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _UnixServer(f"/proc/self/fd/{folder}/{path.name}", handler)
+    finally:
+        os.close(folder)
 
 
 @contextmanager
