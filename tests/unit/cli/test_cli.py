@@ -106,9 +106,7 @@ def test_a_second_group_of_the_same_name_is_refused(home: Path) -> None:
         (["nonsense"], 2, "No such command"),
     ],
 )
-def test_bad_input_gets_one_clear_line(
-    home: Path, args: list[str], status: int, line: str
-) -> None:
+def test_bad_input_gets_one_clear_line(home: Path, args: list[str], status: int, line: str) -> None:
     """A wrong word ends with 2, work that failed with 1, and no traceback is shown."""
     done = pannier(*args, cwd=home)
     assert done.returncode == status, done.stderr
@@ -192,8 +190,8 @@ def test_doctor_shows_what_the_hook_reported(home: Path) -> None:
     (new / "link").symlink_to("/etc/passwd")
     hook = Path(__file__).parents[3] / "hooks/bin/pannier-hook"
     subprocess.run(
-        [hook, "session-start", "--client", "claude", "--root", home / "groups/scout"]
-        + ["--spool", home / "groups/scout/spool", "--nonsense"],
+        [hook, "session-start", "--client", "claude", "--nonsense"],
+        env={"PANNIER_ROOT": str(new.parents[1]), "PANNIER_SPOOL": str(new.parent)},
         input="{}",
         text=True,
         check=True,
