@@ -1,4 +1,4 @@
-"""The table of clients: all that the hook must know of an agent program, one row each.
+"""The table of clients, one row each, and their dialects: all that the hook knows of them.
 
 A new client is one new row. Facts come from measurements of the real programs; the client tests
 are the authority.
@@ -83,6 +83,18 @@ class Client:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a client's row is frozen: {name}")
+
+
+def answer(client: Client, text: str) -> str:
+    """What to print so that the client puts `text` before its model."""
+    if client.dialect == PLAIN:
+        return f"{text}\n"
+    from .jsontext import quote
+
+    return (
+        f'{{"hookSpecificOutput":{{"hookEventName":{quote(client.hook_event_name)},'
+        f'"additionalContext":{quote(text)}}}}}\n'
+    )
 
 
 _ROWS = (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .clients import SESSION_START, USER_PROMPT
+import posix
+
+from .clients import SESSION_START, USER_PROMPT, answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,13 +73,10 @@ def injection(options: Options, client: Client) -> str:
 
     Without a part, the whole of it, whatever the client's limit.
     """
-    import os
-
-    from .answers import answer
     from .framing import Frame, new_marker, render
 
     found = sections(options.root)
-    marker = new_marker([*(one.text for one in found), options.root], os.urandom)
+    marker = new_marker([*(one.text for one in found), options.root], posix.urandom)
     number, count = options.part or (1, 1)
     frame = Frame(
         options.root,
@@ -93,15 +92,14 @@ def injection(options: Options, client: Client) -> str:
 
 def sections(root: str) -> list[Section]:
     """The files that are injected, read from the folder `root`, each as text or with a reason."""
-    import os
-
     from .framing import FILES, Section, deliverable
     from .reading import Missing, Unavailable, read_beneath
+    from .textrules import one_line
 
     try:
-        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = posix.open(root, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
     except OSError as problem:
-        why = f"{root} cannot be opened ({problem.strerror})"
+        why = f"{one_line(root, 200)} cannot be opened ({problem.strerror})"
         return [Section(file, "", reason=why) for file in FILES if not file.optional]
     found = []
     try:
@@ -122,7 +120,7 @@ def sections(root: str) -> list[Section]:
                 why = "there is no text at its beginning" if delivered.cut else "it is empty"
                 found.append(Section(file, "", reason=why))
     finally:
-        os.close(folder)
+        posix.close(folder)
     return found
 
 

@@ -19,6 +19,10 @@ bracket: some clients escape them.
 
 from __future__ import annotations
 
+import _codecs
+from _blake2 import blake2b  # `hashlib` takes half as long to import as Python to start
+
+from .clients import UTF16
 from .textrules import Delivered, clean, deliverable, one_line
 
 TYPE_CHECKING = False
@@ -38,7 +42,6 @@ __all__ = [
     "escape_angles",
     "new_marker",
     "render",
-    "text_digest",
 ]
 
 MARKER_LENGTH = 16
@@ -110,7 +113,7 @@ class Frame:
         marker: str,
         *,
         limit: int | None = None,
-        unit: str = "utf-16",
+        unit: str = UTF16,
         parts: int | None = None,
         angles_escaped: bool = False,
     ) -> None:
@@ -125,9 +128,23 @@ class Frame:
         """The length of `text` in the unit of the limit."""
         if text.isascii():
             return len(text)
-        if self.unit == "utf-16":
-            return len(text.encode("utf-16-le")) // 2
+        if self.unit == UTF16:
+            return len(_codecs.utf_16_le_encode(text)[0]) // 2
         return len(text.encode("utf-8"))
+
+    def fit(self, text: str, start: int, room: int) -> int:
+        """The furthest end of a piece of `text` from `start` that measures at most `room`.
+
+        No character is split.
+        """
+        piece = text[start : start + max(room, 0)]
+        if self.measure(piece) > room:
+            if self.unit == UTF16:
+                head = _codecs.utf_16_le_encode(piece)[0][: 2 * room]
+                piece = _codecs.utf_16_le_decode(head, "ignore")[0]
+            else:
+                piece = piece.encode("utf-8")[:room].decode("utf-8", "ignore")
+        return start + len(piece)
 
     def line(self, text: str) -> str:
         """A line of the block's own."""
@@ -166,12 +183,7 @@ def digest(files: Sequence[tuple[str, str, str]]) -> str:
     brackets escaped, so that a delivery has one digest whether its client escapes them or not.
     """
     whole = "".join(f"{escape_angles(field)}\0" for file in files for field in file)
-    return text_digest(whole)
-
-
-def text_digest(text: str) -> str:
-    """The first 128 bits of the text's SHA-256, in hexadecimal."""
-    return _sha256(text.encode("utf-8", "surrogatepass"))[:_DIGEST_LENGTH]
+    return blake2b(whole.encode("utf-8"), digest_size=_DIGEST_LENGTH // 2).hexdigest()
 
 
 def render(sections: Sequence[Section], frame: Frame) -> list[str]:
@@ -208,7 +220,7 @@ def _fill(
         start, length = 0, len(section.text)
         while start < length:
             cost = frame.measure(frame.line(_header(section, 99_999, 99_999))) + 1
-            end = _fit(section.text, start, room - cost, frame)
+            end = frame.fit(section.text, start, room - cost)
             if end < length:
                 end = _line_end(section.text, start, end, slack)
             if end <= start or (end < length and end - start < slack and parts[-1]):
@@ -237,17 +249,6 @@ def _room(frame: Frame, number: int) -> int:
     return room
 
 
-def _fit(text: str, start: int, room: int, frame: Frame) -> int:
-    """The furthest end of a piece of `text` that measures at most `room`."""
-    end = min(len(text), start + max(room, 0))
-    while end > start:
-        over = frame.measure(text[start:end]) - room
-        if over <= 0:
-            break
-        end -= (over + 3) // 4
-    return max(end, start)
-
-
 def _line_end(text: str, start: int, end: int, slack: int) -> int:
     at = text.rfind("\n", max(start, end - slack), end)
     return end if at < 0 else at + 1
@@ -266,9 +267,7 @@ def _notes(section: Section) -> Iterator[str]:
 
 def _header(section: Section, start: int, end: int) -> str:
     file = section.file
-    return (
-        f"file {file.path} ({file.about}), characters {start + 1}-{end} of {len(section.text)}"
-    )
+    return f"file {file.path} ({file.about}), characters {start + 1}-{end} of {len(section.text)}"
 
 
 def _missing_of(rest: Sequence[_Piece]) -> str:
@@ -321,18 +320,6 @@ def _piece_text(piece: _Piece, frame: Frame) -> str:
         return frame.line(piece.note)
     header = frame.line(_header(piece.section, piece.start, piece.end))
     return f"{header}{piece.section.text[piece.start : piece.end]}\n"
-
-
-def _sha256(data: bytes) -> str:
-    """SHA-256 in hexadecimal, if possible without `hashlib`: its import is half a start of Python."""
-    try:
-        from _sha2 import sha256
-    except ImportError:
-        try:
-            from _sha256 import sha256
-        except ImportError:
-            from hashlib import sha256
-    return str(sha256(data).hexdigest())
 
 
 _FIRST_WORDS = """\

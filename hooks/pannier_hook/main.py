@@ -7,10 +7,10 @@ scaffold, what is missing of the memory's first files. An event never exits othe
 
 from __future__ import annotations
 
-import _signal
-import os
+import _signal  # type: ignore[import-not-found]  # `signal` costs half a start of Python
+import posix
 
-from .options import Options
+from .options import Options, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _GRACE = 0.15
 
 def main(words: Sequence[str]) -> int:
     """Do what the command line `words` ask; the exit status."""
-    options = Options(os.environ)
+    options = Options(environment())
     if words[:1] == ["boot"]:
         # Before anything else, so that an early signal waits for the gate instead of killing.
         mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGUSR1})
@@ -68,7 +68,7 @@ def _event(options: Options) -> Callable[[Options], str]:
 def _print(text: str) -> None:
     data = memoryview(text.encode("utf-8"))
     while data:
-        data = data[os.write(1, data) :]
+        data = data[posix.write(1, data) :]
 
 
 def _report(options: Options, problem: Exception) -> None:
@@ -81,13 +81,13 @@ def _report(options: Options, problem: Exception) -> None:
         pass
     try:
         words = str(problem) or type(problem).__name__
-        os.write(2, f"pannier-hook {options.event}: {words}\n".encode("utf-8", "replace"))
+        posix.write(2, f"pannier-hook {options.event}: {words}\n".encode("utf-8", "replace"))
     except OSError:
         pass
 
 
 def _too_late(_number: int, _frame: object) -> None:
-    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+    _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))
     _signal.setitimer(_signal.ITIMER_REAL, _GRACE)
     raise TimeoutError(f"gave up after {DEADLINE} s")
 

@@ -6,17 +6,15 @@ below /tmp when that cannot be written. Taking a mark removes it: it counts once
 
 from __future__ import annotations
 
-import os
-import stat
-
-from .framing import text_digest
+import posix
+from _blake2 import blake2b
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+_NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 
 
 class Marks:
@@ -34,7 +32,7 @@ class Marks:
         problem: OSError | None = None
         for folder in self._folders(make=True):
             try:
-                os.close(os.open(_name(session), _NEW, 0o600, dir_fd=folder))
+                posix.close(posix.open(_name(session), _NEW, 0o600, dir_fd=folder))
                 return
             except OSError as caught:
                 problem = caught
@@ -45,7 +43,7 @@ class Marks:
         taken = False
         for folder in self._folders(make=False):
             try:
-                os.unlink(_name(session), dir_fd=folder)
+                posix.unlink(_name(session), dir_fd=folder)
                 taken = True
             except OSError:
                 continue
@@ -53,8 +51,10 @@ class Marks:
 
     def _folders(self, *, make: bool) -> Iterator[int]:
         """Descriptors of the folders for marks, the better one first; closed after use."""
-        places = [(self._home, (self._state, "pannier"))] if self._home and self._state else []
-        places.append((self._fallback, (f"pannier-{os.geteuid()}",)))
+        places: list[tuple[str, tuple[str, ...]]] = []
+        if self._home and self._state:
+            places.append((self._home, (self._state, "pannier")))
+        places.append((self._fallback, (f"pannier-{posix.geteuid()}",)))
         for base, names in places:
             try:
                 folder = _open(base, names, make)
@@ -63,28 +63,29 @@ class Marks:
             try:
                 yield folder
             finally:
-                os.close(folder)
+                posix.close(folder)
 
 
 def _open(base: str, names: tuple[str, ...], make: bool) -> int:
-    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    folder = posix.open(base, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
     for name in names:
         try:
             if make:
                 try:
-                    os.mkdir(name, 0o700, dir_fd=folder)
+                    posix.mkdir(name, 0o700, dir_fd=folder)
                 except FileExistsError:
                     pass
-            below = os.open(name, _FOLDER, dir_fd=folder)
+            below = posix.open(name, _FOLDER, dir_fd=folder)
         finally:
-            os.close(folder)
+            posix.close(folder)
         folder = below
-    status = os.fstat(folder)
-    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o022:
-        os.close(folder)
+    status = posix.fstat(folder)
+    if status.st_uid != posix.geteuid() or status.st_mode & 0o022:
+        posix.close(folder)
         raise PermissionError(f"{base}/{'/'.join(names)} belongs to somebody else")
     return folder
 
 
 def _name(session: str) -> str:
-    return f"fresh-{text_digest(session)}"
+    data = session.encode("utf-8", "surrogatepass")
+    return f"fresh-{blake2b(data, digest_size=16).hexdigest()}"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import stat
+import posix
+from _stat import S_ISDIR, S_ISFIFO, S_ISLNK, S_ISREG, S_ISSOCK
 
 READ_LIMIT = 1 << 16
 """The most that is looked at of one file, in bytes; one byte more tells that there is more."""
 
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC | posix.O_NOCTTY
+_FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 
 _KINDS = (
-    (stat.S_ISLNK, "it is a symbolic link, which is not followed"),
-    (stat.S_ISDIR, "it is a folder"),
-    (stat.S_ISFIFO, "it is a named pipe"),
-    (stat.S_ISSOCK, "it is a socket"),
+    (S_ISLNK, "it is a symbolic link, which is not followed"),
+    (S_ISDIR, "it is a folder"),
+    (S_ISFIFO, "it is a named pipe"),
+    (S_ISSOCK, "it is a socket"),
 )
 
 
@@ -49,13 +49,13 @@ def read_beneath(root: int, path: str) -> Raw:
     try:
         for folder in folders:
             _require_folder(folder, at)
-            at = os.open(folder, _FOLDER, dir_fd=at)
+            at = posix.open(folder, _FOLDER, dir_fd=at)
             opened.append(at)
         _require_file(name, at)
-        at = os.open(name, _FILE, dir_fd=at)
+        at = posix.open(name, _FILE, dir_fd=at)
         opened.append(at)
-        status = os.fstat(at)
-        if not stat.S_ISREG(status.st_mode):
+        status = posix.fstat(at)
+        if not S_ISREG(status.st_mode):
             raise Unavailable("it is not a regular file")
         return Raw(_read(at), status.st_size)
     except FileNotFoundError:
@@ -64,7 +64,7 @@ def read_beneath(root: int, path: str) -> Raw:
         raise Unavailable(f"it cannot be read ({problem.strerror})") from None
     finally:
         for descriptor in opened:
-            os.close(descriptor)
+            posix.close(descriptor)
 
 
 def kind_of(mode: int) -> str:
@@ -76,21 +76,21 @@ def kind_of(mode: int) -> str:
 
 
 def _require_file(name: str, folder: int) -> None:
-    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    if not stat.S_ISREG(mode):
+    mode = posix.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if not S_ISREG(mode):
         raise Unavailable(kind_of(mode))
 
 
 def _require_folder(name: str, folder: int) -> None:
-    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-    if not stat.S_ISDIR(mode):
+    mode = posix.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    if not S_ISDIR(mode):
         raise Unavailable(f"{name} is not a real folder")
 
 
 def _read(descriptor: int) -> bytes:
     data = bytearray()
     while len(data) <= READ_LIMIT:
-        chunk = os.read(descriptor, READ_LIMIT + 1 - len(data))
+        chunk = posix.read(descriptor, READ_LIMIT + 1 - len(data))
         if not chunk:
             break
         data += chunk

@@ -1,9 +1,18 @@
-"""What a client told the hook about the event: its standard input as values."""
+"""What a client told the hook about the event: its standard input, read within bounds."""
 
 from __future__ import annotations
 
-from . import stdin
+import posix
+import select
+import time
+
 from .jsontext import loads, members_before_cut
+
+LIMIT = 1 << 20
+"""The most that is read, in bytes."""
+DEADLINE = 1.0
+"""The longest that reading takes, in seconds."""
+_CHUNK = 1 << 16
 
 
 class Request:
@@ -40,12 +49,41 @@ def read_request(fd: int = 0, *, tolerate_cut: bool = False) -> Request:
     huge prompt comes after the session id. Raises ValueError when the input is not one JSON
     object, and OSError when it cannot be read.
     """
-    found = stdin.read(fd, _is_object)
-    if found.cut and tolerate_cut:
-        return Request(members_before_cut(found.data.decode("utf-8", "replace")))
-    if found.cut:
-        raise ValueError("the input was cut: too long, or it did not end in time")
-    return Request(_object(found.data))
+    data, ended = read(fd)
+    if ended:
+        return Request(_object(data))
+    if tolerate_cut:
+        return Request(members_before_cut(data.decode("utf-8", "replace")))
+    raise ValueError("the input was cut: too long, or it did not end in time")
+
+
+def read(fd: int, *, limit: int = LIMIT, deadline: float = DEADLINE) -> tuple[bytes, bool]:
+    """The bytes of `fd`, and whether that is all: read to its end, to `limit` bytes, or until
+    `deadline` seconds have passed.
+
+    A client that leaves its end open is not waited for: a whole object, and nothing more to read,
+    is all. A terminal counts as empty: nobody is asked to type. Raises OSError.
+    """
+    if posix.isatty(fd):
+        return b"", True
+    until = time.monotonic() + deadline
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    data = b""
+    while len(data) <= limit:
+        if not poll.poll(0):
+            if _is_object(data):
+                return data, True
+            left = until - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                return data, False
+        chunk = posix.read(fd, min(_CHUNK, limit + 1 - len(data)))
+        if not chunk:
+            return data, True
+        data += chunk
+        if time.monotonic() >= until:
+            break
+    return data[:limit], False
 
 
 def _object(data: bytes) -> dict[str, object]:

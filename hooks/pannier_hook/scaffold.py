@@ -131,7 +131,12 @@ def _ensure_folder(name: str, at: int) -> int:
 
 
 def create(
-    name: str, content: bytes, folder: int, *, owner: tuple[int, int] | None = None, mode: int = 0o666
+    name: str,
+    content: bytes,
+    folder: int,
+    *,
+    owner: tuple[int, int] | None = None,
+    mode: int = 0o666,
 ) -> bool:
     """Make the file `name` in `folder` at once and whole; False when the name is taken.
 
@@ -151,9 +156,7 @@ def create(
         finally:
             os.close(descriptor)
         try:
-            os.link(
-                temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False
-            )
+            os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
             return False
     finally:
