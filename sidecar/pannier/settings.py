@@ -146,8 +146,10 @@ def _explain(error: ValidationError, model: type[BaseModel], name: str) -> Setti
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] != "extra_forbidden":
-        return SettingsError(f"{name}: {where}: {first['msg'].removeprefix('Value error, ')}")
-    known = list(_fields_at(model, first["loc"][:-1]))
+        what = first["msg"].removeprefix("Value error, ")
+        return SettingsError(": ".join(filter(None, (name, where, what))))
+    fields = _fields_at(model, first["loc"][:-1])
+    known = [field.alias or name for name, field in fields.items()]
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
     return SettingsError(f"{name}: {where} is not a setting", hint)

@@ -41,24 +41,28 @@ class Entry:
         return stat.S_ISDIR(self.status.st_mode)
 
 
-def walk(root: Root, *parts: str, limit: int, one_device: bool = False) -> Iterator[Entry]:
+def walk(
+    root: Root, *parts: str, limit: int, depth: int | None = None, one_device: bool = False
+) -> Iterator[Entry]:
     """Everything below a folder, each folder before what it holds, by name. No link is followed.
 
-    A folder that cannot be read, that lies deeper than DEPTH_LIMIT or, with `one_device`, on
-    another device than the root, is told with its reason in `unread`.
+    With `depth` only so many levels: 1 is what the folder itself holds. A folder that cannot be
+    read, that lies deeper than DEPTH_LIMIT or, with `one_device`, on another device than the root,
+    is told with its reason in `unread`.
     Raises TooManyEntries as soon as more than `limit` names are seen.
     """
     with open_directory(root, *parts) as top:
         device = os.fstat(top).st_dev if one_device else None
-        seen = _Walk(whole_name(root, parts), limit, device)
+        seen = _Walk(whole_name(root, parts), limit, depth, device)
         yield from seen.below(top, seen.names(top), "", 1)
 
 
 class _Walk:
     """One walk: how many names it may still see, and on which device."""
 
-    def __init__(self, root: str, limit: int, device: int | None) -> None:
+    def __init__(self, root: str, limit: int, depth: int | None, device: int | None) -> None:
         self.root = root
+        self.depth = depth
         self.limit = limit
         self.left = limit
         self.device = device
@@ -78,7 +82,7 @@ class _Walk:
             except FileNotFoundError:
                 continue
             path = prefix + name
-            if not stat.S_ISDIR(status.st_mode):
+            if not stat.S_ISDIR(status.st_mode) or depth == self.depth:
                 yield Entry(path, name, status, folder)
                 continue
             reason = self.refusal(status, depth)
