@@ -3,70 +3,133 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell
-from pannier.paths import AGENT_ROOT, CONTAINER_HOME, RUN_ROOT
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.paths import AGENT_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
 
+NAME = "claude"
 MANAGED = "/etc/claude-code"
+HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 HOOK_SECONDS = 10
 """Claude Code counts a hook's timeout in seconds."""
 
+_MEMORY = f"{AGENT_ROOT}/memory"
+_CHANGES = ("mkdir", "mkdir -p", "mv", "rm", "rmdir")
+
+# Answers to the first start: welcome and theme, and whether the working directory is trusted.
+FIRST_START = {
+    "hasCompletedOnboarding": True,
+    "projects": {f"{AGENT_ROOT}/files": {"hasTrustDialogAccepted": True}},
+}
+
 
 def managed_settings() -> dict[str, object]:
-    """What the image decides and no settings of a person or a project can undo."""
-    parts = HOOK["claude"].parts
-    start = f"/usr/local/bin/{HOOK_COMMAND} session-start --client claude"
-    hooks = [
-        {"type": "command", "command": f"{start} --part {n}/{parts}", "timeout": HOOK_SECONDS}
-        for n in range(1, parts + 1)
+    """What the image decides; neither the person's settings nor a project's undo it."""
+    parts = HOOK[NAME].parts
+    start = f"{HOOK_PROGRAM} session-start --client {NAME}"
+    entries = [
+        {"type": "command", "command": f"{start} --part {part}/{parts}", "timeout": HOOK_SECONDS}
+        for part in range(1, parts + 1)
     ]
     return {
-        "hooks": {"SessionStart": [{"hooks": hooks}]},
-        "permissions": {"allow": [f"Edit(/{AGENT_ROOT}/memory/**)", f"Read(/{AGENT_ROOT}/**)"]},
-        # Its own memory would be a second one, hidden from people and other clients.
+        "hooks": {"SessionStart": [{"hooks": entries}]},
+        "permissions": {
+            # `//` begins an absolute path. A command that changes files is let through only if an
+            # Edit rule, too, covers each path in it.
+            "allow": [
+                f"Read(/{AGENT_ROOT}/**)",
+                f"Edit(/{_MEMORY}/**)",
+                *(f"Bash({change} {_MEMORY}/*)" for change in _CHANGES),
+            ]
+        },
+        # A second memory, which neither people nor other clients see.
         "autoMemoryEnabled": False,
         # The container is the sandbox.
         "sandbox": {"enabled": False},
     }
 
 
-HOOK_COMMAND = "pannier-hook"
+def _startup(shell: Shell) -> None:
+    shell.observe()
+    shell.run(*_turn("hello"))
 
-# Answered beforehand: theme, welcome, and whether the working directory is trusted.
-FIRST_START = {
-    "hasCompletedOnboarding": True,
-    "theme": "dark",
-    "projects": {
-        f"{AGENT_ROOT}/files": {
-            "hasTrustDialogAccepted": True,
-            "hasCompletedProjectOnboarding": True,
-        }
-    },
-}
+
+def _resume(shell: Shell) -> None:
+    session = _first_turn(shell)
+    shell.observe()
+    shell.run(*_turn("again"), "--resume", session)
+
+
+def _fork(shell: Shell) -> None:
+    session = _first_turn(shell)
+    shell.observe()
+    shell.run(*_turn("again"), "--resume", session, "--fork-session")
+
+
+def _clear(shell: Shell) -> None:
+    _after_command(shell, "/clear")
+
+
+def _compact(shell: Shell) -> None:
+    _after_command(shell, "/compact")
+
+
+def _turn(prompt: str) -> tuple[str, ...]:
+    return ("claude", "-p", prompt)
+
+
+def _first_turn(shell: Shell) -> str:
+    session = str(uuid.uuid4())
+    shell.run(*_turn("hello"), "--session-id", session)
+    return session
+
+
+def _after_command(shell: Shell, command: str) -> None:
+    """A turn, a command that begins a new context, and a turn in that: in one process."""
+    lines = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    dialogue = shell.dialogue("claude", "-p", *lines)
+    _say(dialogue, "hello")
+    shell.observe()
+    _say(dialogue, command)
+    _say(dialogue, "again")
+    dialogue.close()
+
+
+def _say(dialogue: Dialogue, text: str) -> None:
+    dialogue.send(json.dumps({"type": "user", "message": {"role": "user", "content": text}}))
+    dialogue.wait_for('"type":"result"')
 
 
 def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(environment={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none"})
+
+
 CLIENT = Client(
-    name="claude",
+    name=NAME,
     title="Claude Code",
     program=("claude",),
     keys=("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"),
     instructions_file="CLAUDE.md",
     baked={
-        "/usr/local/bin/claude": Link("/opt/claude/bin/claude"),
         f"{MANAGED}/managed-settings.json": _json(managed_settings()),
         f"{MANAGED}/CLAUDE.md": Link(f"{RUN_ROOT}/instructions/CLAUDE.md"),
     },
     skeleton={".claude/.claude.json": _json(FIRST_START)},
-    endpoint=lambda url: Endpoint(
-        environment={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-none"}
-    ),
-    headless=lambda prompt: ("claude", "-p", prompt),
-    events={},
+    endpoint=_endpoint,
+    headless=_turn,
+    events={
+        "startup": _startup,
+        "resume": _resume,
+        "clear": _clear,
+        "compact": _compact,
+        "fork": _fork,
+    },
     fresh=frozenset({"startup", "clear", "compact"}),
 )

@@ -1,4 +1,4 @@
-"""Building agent images when they are missing. BuildKit comes by docker's command: the SDK has none."""
+"""Building agent images when they are missing, by docker's command: the SDK has no BuildKit."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ def built(engine: Engine, current: frozenset[str]) -> list[BuiltImage]:
     return sorted(found, key=lambda image: image.tag)
 
 
-def command(recipe: Recipe, environ: Mapping[str, str], *, buildx: bool, no_cache: bool) -> list[str]:
+def command(
+    recipe: Recipe, environ: Mapping[str, str], *, buildx: bool, no_cache: bool
+) -> list[str]:
     """The build as a command line; the context comes on standard input."""
     start = ["buildx", "build", "--load"] if buildx else ["build"]
     if buildx:  # the engine's own builder sees local images; others do not
@@ -191,7 +193,9 @@ def _build_one(
 
 def _has_buildx(env: Mapping[str, str]) -> bool:
     try:
-        done = subprocess.run(["docker", "buildx", "version"], env=env, capture_output=True)
+        done = subprocess.run(
+            ["docker", "buildx", "version"], env=env, capture_output=True, check=False
+        )
     except FileNotFoundError as error:
         raise EngineError(
             "the command docker is not on the PATH", "pannier builds images with it."
@@ -212,7 +216,7 @@ def _way_out(log: str) -> str:
         return "Behind a proxy with its own authority, name its certificate in SSL_CERT_FILE."
     if "no space left" in low:
         return "Free some disk: docker builder prune"
-    if "is required" in low and "buildx" in low or "buildkit" in low and "enabled" in low:
+    if "buildx" in low or "buildkit" in low:
         return "Install docker's Buildx plugin (docker-buildx or docker-buildx-plugin)."
     return "See all of it: pannier image build CLIENT --progress plain"
 

@@ -23,7 +23,6 @@ SKELETON = "usr/share/pannier/skel"
 DOCKERFILE = "Dockerfile"
 
 _SHARED = re.compile(r"^ARG (AGENT|HOOK|NODE)$", re.MULTILINE)
-_EXECUTABLE = "pannier/bin/pannier-hook"
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Sources:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One image to build: `docker build` with nothing from outside but base, packages and secrets."""
+    """One image to build. From outside come only the base, packages and secrets."""
 
     name: str
     context: Mapping[str, bytes | Link]
@@ -67,7 +66,8 @@ class Recipe:
         return f"{self.name}:{self.digest[:12]}"
 
     def tar(self) -> bytes:
-        """The build context: owned by root, without times, so that a cached layer stays valid."""
+        """The build context: owned by root, scripts executable, and without times, so that a
+        cached layer stays valid."""
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w") as archive:
             for folder in sorted(_folders(self.context)):
@@ -80,7 +80,7 @@ class Recipe:
                     entry.type, entry.mode, entry.linkname = tarfile.SYMTYPE, 0o777, content.target
                     archive.addfile(entry)
                 else:
-                    entry.mode = 0o755 if path == _EXECUTABLE else 0o644
+                    entry.mode = 0o755 if content.startswith(b"#!") else 0o644
                     entry.size = len(content)
                     archive.addfile(entry, io.BytesIO(content))
         return out.getvalue()
