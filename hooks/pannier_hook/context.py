@@ -14,27 +14,23 @@ if TYPE_CHECKING:
     from .request import Request
 
 
-class UnknownSource(ValueError):
-    """The client gave a reason for a session start that the hook does not know."""
-
-
-_KNOWN_OLD = frozenset({"resume", "fork"})
+_NOT_FRESH = frozenset({"resume", "fork"})
 
 
 def session_start(options: Options, client: Client) -> str:
     """What to print at a session start: the memory when the context is fresh, else "".
 
-    Raises UnknownSource, and ValueError or OSError for an input that cannot be read.
+    Raises ValueError for a source or an input that is not understood, and OSError.
     """
     session = ""
     source = options.source
     if not source:
         request = _request()
         source, session = request.source, request.session
-    if source in _KNOWN_OLD:
+    if source in _NOT_FRESH:
         return ""
     if source not in client.fresh:
-        raise UnknownSource(
+        raise ValueError(
             f"unknown source of a session start: {source[:80]!r}"
             if source
             else "no source of the session start: give it as JSON on standard input, "

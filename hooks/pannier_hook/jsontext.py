@@ -8,6 +8,8 @@ from __future__ import annotations
 from _json import encode_basestring_ascii, make_scanner, scanstring
 
 _SPACE = " \t\n\r"
+# Without `json` imported, the scanner cannot make its own error and leaves a SystemError.
+_NOT_JSON = (ValueError, StopIteration, RecursionError, IndexError, SystemError)
 _LONGEST_NUMBER = 20
 
 
@@ -20,7 +22,7 @@ def loads(text: str) -> object:
     """The value that `text` holds. Raises ValueError for anything that is not one JSON value."""
     try:
         value, end = _scan(text, _skip(text, 0))
-    except (StopIteration, RecursionError, IndexError) as problem:
+    except _NOT_JSON as problem:
         raise ValueError("not valid JSON") from problem
     if _skip(text, end) != len(text):
         raise ValueError("not valid JSON: text after the value")
@@ -49,7 +51,7 @@ def members_before_cut(text: str) -> dict[str, object]:
             members[key] = value
             if text[at] == "}":
                 return members
-    except (ValueError, StopIteration, RecursionError, IndexError):
+    except _NOT_JSON:
         return members
 
 
