@@ -14,7 +14,8 @@ from pannier import clients, groups, launch, mounts, safefs
 from pannier.engine import Engine, images
 from pannier.errors import EngineError, ImageNotFound, PannierError
 from pannier.groups import Group
-from pannier.paths import Home, allowlist_file
+from pannier.mounts import allowlist
+from pannier.paths import Home
 from pannier_hook import VERSION, events, scaffold
 
 Level = Literal["ok", "note", "problem"]
@@ -43,7 +44,9 @@ def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
     except EngineError as error:
         yield Finding("problem", "engine", error.message, error.hint)
     if not shutil.which("docker", path=environ.get("PATH")):
-        advice = "Install docker's client: pannier attaches your terminal and builds images with it."
+        advice = (
+            "Install docker's client: pannier attaches your terminal and builds images with it."
+        )
         yield Finding("problem", "engine", "the command docker is not on the PATH", advice)
     yield _allowlist(environ)
     found = home.all_groups()
@@ -63,12 +66,14 @@ def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _allowlist(environ: Mapping[str, str]) -> Finding:
-    file = allowlist_file(environ)
-    allowlist = mounts.load_allowlist(file)
-    if allowlist.error:
-        return Finding("problem", "allowlist", allowlist.error, "Until then it grants nothing.")
-    count = len(allowlist.allow)
-    return Finding("ok", "allowlist", f"{file}: {count} allowed root{'' if count == 1 else 's'}")
+    loaded = allowlist.load(environ)
+    if loaded.missing:
+        return Finding("ok", "allowlist", f"{loaded.file} is not there: no extra mount is granted")
+    if loaded.error:
+        return Finding("problem", "allowlist", loaded.error, "Until then it grants nothing.")
+    count = len(loaded.allowlist.allow)
+    roots = f"{count} root{'' if count == 1 else 's'}"
+    return Finding("ok", "allowlist", f"{loaded.file} allows {roots}")
 
 
 def _group(

@@ -71,5 +71,13 @@ class VerifyError(PannierError):
     """A client could not be driven, or did not do what was waited for."""
 
 
+class Interrupted(PannierError):
+    """A signal ended the work before it was done."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("interrupted")
+        self.exit_code = 128 + number
+
+
 class ClientNotKnown(UsageError):
     """No client of this name."""

@@ -20,7 +20,15 @@ from pannier.engine.spec import (
     LABEL_THREAD,
     Role,
 )
-from pannier.errors import EngineError, ImageNotFound, PannierError, RefusedMounts, UsageError
+from pannier.engine.terminal import Ends
+from pannier.errors import (
+    EngineError,
+    ImageNotFound,
+    MountMismatch,
+    PannierError,
+    RefusedMounts,
+    UsageError,
+)
 from pannier.groups import Group
 from pannier.identity import Identity
 from pannier.mounts.plan import MountPlan
@@ -212,14 +220,17 @@ def run(
     ready = make_ready(home, wish, environ, tell)
     gate = ensure_image(engine, home, ready, building)
     report_left_behind(engine, home, ready.group.folder, tell)
-    tty = terminal.is_terminal()
-    spec = replace(specify(home, ready, environ, "run", gate=gate), tty=tty, stdin=True)
+    ends = Ends.here()
+    spec = specify(home, ready, environ, "run", gate=gate)
+    spec = replace(spec, tty=ends.tty, stdin=ends.stdin)
     container = engine.create(spec)
     try:
         return terminal.foreground(
-            terminal.start_attached(container),
+            terminal.start_attached(container, ends),
             engine.environ,
+            ends,
             started=lambda: admit(engine, container, spec, gate=gate),
+            forward=lambda number: engine.signal(container, number),
         )
     finally:
         engine.remove(container)
@@ -252,12 +263,23 @@ def up(
 def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:
     """Compare the started container's mounts with the plan, then let its client begin.
 
+    An image without our entrypoint knows no gate: its program has begun, and may have ended.
     Raises MountMismatch; the caller removes the container.
     """
-    engine.wait_until_started(container)
-    engine.check_mounts(container, (*spec.mounts, *spec.binds), hook=gate)
+    compared = (*spec.mounts, *spec.binds)
     if gate:
+        engine.wait_until_started(container)
+        engine.check_mounts(container, compared, hook=True)
         engine.release(container)
+        return
+    try:
+        engine.wait_until_started(container)
+        engine.check_mounts(container, compared, hook=False)
+    except MountMismatch:
+        raise
+    except EngineError:
+        if engine.is_running(container):
+            raise
 
 
 def exec_in(engine: Engine, home: Home, wish: Wish) -> int:
@@ -268,16 +290,15 @@ def exec_in(engine: Engine, home: Home, wish: Wish) -> int:
     client = clients.get(container.client)
     argv = (wish.entrypoint,) if wish.entrypoint else client.program
     workdir = PurePosixPath(group.settings.workdir, wish.cwd or "")
-    return terminal.foreground(
-        terminal.exec_attached(
-            container.id,
-            (*argv, *wish.args),
-            tty=terminal.is_terminal(),
-            environment={"PANNIER_THREAD": wish.thread},
-            workdir=str(workdir),
-        ),
-        engine.environ,
+    ends = Ends.here()
+    command = terminal.exec_attached(
+        container.id,
+        (*argv, *wish.args),
+        ends,
+        environment={"PANNIER_THREAD": wish.thread},
+        workdir=str(workdir),
     )
+    return terminal.foreground(command, engine.environ, ends)
 
 
 def running_up(engine: Engine, home: Home, folder: str) -> Container:

@@ -355,7 +355,7 @@ def test_a_non_root_person_runs_agents_as_themselves(person: Person) -> None:
             "id -u; id -g; whoami; echo x > /workspace/agent/memory/n.md; touch ~/w && echo home",
         ],
     )
-    assert told.split() == ["4321", "4322", "agent", "home"], told
+    assert told.split() == ["4321", "4322", "agent4321", "home"], told
     made = (person.group("scout") / "memory/n.md").stat()
     assert (made.st_uid, made.st_gid) == (4321, 4322)
 

@@ -44,7 +44,7 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
         return
     from rich.table import Table
 
-    table = Table("NAME", "GROUP", "CLIENT", "ROLE", "STATE", "CREATED", box=None)
+    table = Table("NAME", "GROUP", "CLIENT", "ROLE", "STATE", "CREATED", box=None, pad_edge=False)
     for c in found:
         left = " (left behind)" if launch.left_behind(c) else ""
         table.add_row(c.name, c.group, c.client, c.role, f"{c.state}{left}", c.created)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import requests.exceptions
 from docker.context import ContextAPI
 
 from pannier.errors import ContainerGone, EngineError, EngineNotFound, ImageNotFound
+from pannier.paths import person_home
 
 HOW_TO_GET_ONE = (
     "Install Docker (Debian, Ubuntu: apt install docker.io), start it, and let your user reach it; "
@@ -46,9 +46,10 @@ def context_name(environ: Mapping[str, str]) -> str:
     """The name of the docker context in force; `default` if none is chosen."""
     if named := environ.get("DOCKER_CONTEXT"):
         return named
-    folder = environ.get("DOCKER_CONFIG") or os.path.join(environ.get("HOME", "/"), ".docker")
+    chosen = environ.get("DOCKER_CONFIG")
+    folder = Path(chosen) if chosen else person_home(environ) / ".docker"
     try:
-        config = json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         return str(config.get("currentContext") or "default")
     except (OSError, ValueError, AttributeError):
         return "default"

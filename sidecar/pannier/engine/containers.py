@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +126,13 @@ class Engine:
             time.sleep(0.02)
         raise EngineError(f"the container did not start within {seconds:g} s")
 
+    def is_running(self, container: str) -> bool:
+        """Whether it runs now. One that is gone does not."""
+        try:
+            return self._state(container) == "running"
+        except ContainerGone:
+            return False
+
     def _state(self, container: str) -> str:
         with translated():
             return str(self.sdk.api.inspect_container(container)["State"]["Status"])
@@ -155,6 +163,11 @@ class Engine:
         """Open the gate: the client may begin."""
         with translated():
             self.sdk.api.kill(container, signal=GATE_SIGNAL)
+
+    def signal(self, container: str, number: int) -> None:
+        """Send a signal to what runs in the container. One that ended needs none."""
+        with suppress(EngineError), translated():
+            self.sdk.api.kill(container, signal=number)
 
     def exec(self, container: str, argv: list[str], **options: Any) -> tuple[int, str]:
         """Run to the end in a container, as its user. Returns status and output."""

@@ -1,7 +1,6 @@
 """The terminal: what docker's own command does better than the SDK.
 
-`docker start -ai` and `docker exec -it` put the terminal into raw mode, follow its size and hand
-signals on.
+`docker start -ai` and `docker exec -it` put the terminal into raw mode and follow its size.
 """
 
 from __future__ import annotations
@@ -10,67 +9,102 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import FrameType
 
-from pannier.errors import EngineError
+from pannier.errors import EngineError, Interrupted
 
 # Docker's own keys to detach begin with Ctrl-P, which shells and editors need. Nobody types this.
 DETACH_KEYS = "ctrl-@,ctrl-_,ctrl-@,ctrl-_"
 
-_HANDED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-def start_attached(container: str) -> list[str]:
+@dataclass(frozen=True)
+class Ends:
+    """What a person has at the two ends of a command."""
+
+    tty: bool
+    """Both are a terminal: the program gets one."""
+    stdin: bool
+    """Something can be read. A terminal that only stands at the input, as in
+    `pannier run scout -- -p hello | less`, is not handed on: the program would wait for it."""
+
+    @classmethod
+    def here(cls) -> Ends:
+        terminals = (os.isatty(0), os.isatty(1))
+        return cls(tty=all(terminals), stdin=all(terminals) or not terminals[0])
+
+
+def start_attached(container: str, ends: Ends) -> list[str]:
     """The command line that starts a created container in this terminal."""
-    return ["docker", "start", "-a", "-i", "--detach-keys", DETACH_KEYS, container]
+    stdin = ["--interactive"] if ends.stdin else []
+    return ["docker", "start", "--attach", *stdin, "--detach-keys", DETACH_KEYS, container]
 
 
 def exec_attached(
-    container: str, argv: Sequence[str], *, tty: bool, environment: Mapping[str, str], workdir: str
+    container: str, argv: Sequence[str], ends: Ends, *, environment: Mapping[str, str], workdir: str
 ) -> list[str]:
     """The command line that runs `argv` in a running container in this terminal."""
-    options = ["-i", *(["-t"] if tty else []), "--detach-keys", DETACH_KEYS, "-w", workdir]
+    options = ["--detach-keys", DETACH_KEYS, "--workdir", workdir]
+    options += ["--interactive"] if ends.stdin else []
+    options += ["--tty"] if ends.tty else []
     for name, value in environment.items():
-        options += ["-e", f"{name}={value}"]
+        options += ["--env", f"{name}={value}"]
     return ["docker", "exec", *options, container, *argv]
 
 
 def foreground(
-    argv: Sequence[str], environ: Mapping[str, str], *, started: Callable[[], None] | None = None
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    ends: Ends,
+    *,
+    started: Callable[[], None] = lambda: None,
+    forward: Callable[[int], None] | None = None,
 ) -> int:
     """Run docker's command in the foreground. Returns its status, 128 + N after a signal N.
 
-    Ctrl-C reaches the command by the terminal, so it is ignored here; other signals that end a
-    process are handed on. `started` is called once the command runs; if it raises, the command is
-    ended and the error goes on.
+    `started` is called once the command runs; if it raises, the command is ended and the error
+    goes on. A signal before it is done raises Interrupted; one afterwards goes to `forward`, or
+    to docker's command if there is none. (Docker's own command gives up on SIGTERM and SIGINT
+    where it should hand them on, so it is kept away from what the terminal sends.)
     """
-    before = {s: signal.getsignal(s) for s in (signal.SIGINT, *_HANDED_ON)}
-    try:
-        process = subprocess.Popen(argv, env=dict(environ))
-    except FileNotFoundError as error:
-        raise EngineError(
-            "the command docker is not on the PATH", "pannier attaches your terminal with it."
-        ) from error
+    begun = False
+    before = {number: signal.getsignal(number) for number in _ENDING}
 
-    def hand_on(number: int, _frame: FrameType | None) -> None:
-        process.send_signal(number)
+    def received(number: int, _frame: FrameType | None) -> None:
+        if not begun:
+            raise Interrupted(number)
+        if forward is not None:
+            forward(number)
+        else:
+            process.send_signal(number)
 
+    for number in _ENDING:
+        signal.signal(number, received)
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for number in _HANDED_ON:
-            signal.signal(number, hand_on)
-        if started is not None:
+        # A process that reads the terminal must stay in its foreground group.
+        process = _docker(argv, environ, own_group=not ends.tty)
+        try:
             started()
-        status = process.wait()
+            begun = True
+            status = process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
     finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
         for number, handler in before.items():
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status
 
 
-def is_terminal() -> bool:
-    """Whether a person sits at both ends."""
-    return os.isatty(0) and os.isatty(1)
+def _docker(
+    argv: Sequence[str], environ: Mapping[str, str], *, own_group: bool
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(argv, env=dict(environ), process_group=0 if own_group else None)
+    except FileNotFoundError as error:
+        raise EngineError(
+            "the command docker is not on the PATH", "pannier attaches your terminal with it."
+        ) from error
