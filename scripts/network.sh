@@ -83,36 +83,41 @@ network_down() {
     [ ! -e "$FOUND" ] || another_dockerd || put_back
 }
 
-# drop_rules WORD: deletes each rule that names it.
+# drop_rules WORD: deletes each rule of the packet filter that names it.
 drop_rules() {
     local tool table rule
     for tool in iptables ip6tables; do
         for table in filter nat raw; do
-            { $tool -w -t $table -S 2>/dev/null || true; } | grep -wF -e "$1" | grep '^-A' | while read -r rule; do
+            rules "$tool" "$table" | grep -wF -e "$1" | while read -r rule; do
                 # shellcheck disable=SC2086 # a rule is many words
-                $tool -w -t $table -D ${rule#-A } || true
+                $tool -w -t "$table" -D ${rule#-A } || true
+            done || true
+        done
+    done
+}
+
+rules() { "$1" -w -t "$2" -S 2>/dev/null | grep '^-A' || true; }
+
+docker_chains() { "$1" -w -t "$2" -S 2>/dev/null | sed -n 's/^-N \(DOCKER[^ ]*\)$/\1/p' || true; }
+
+drop_chains() {
+    local tool table chain
+    for tool in iptables ip6tables; do
+        for table in filter nat raw; do
+            for chain in $(docker_chains $tool $table); do
+                $tool -w -t $table -F "$chain"
+                drop_rules "$chain"
             done
+            for chain in $(docker_chains $tool $table); do $tool -w -t $table -X "$chain"; done
         done
     done
 }
 
 # Docker's chains hold nothing any more; forwarding is as it was.
 put_back() {
-    local forward policy chains tool table chain
+    local forward policy chains
     read -r forward policy chains <"$FOUND"
-    if [ "$chains" = 0 ]; then
-        for tool in iptables ip6tables; do
-            for table in filter nat raw; do
-                for chain in $($tool -w -t $table -S 2>/dev/null | sed -n 's/^-N \(DOCKER[^ ]*\)$/\1/p'); do
-                    $tool -w -t $table -F "$chain"
-                    drop_rules "$chain"
-                done
-                for chain in $($tool -w -t $table -S 2>/dev/null | sed -n 's/^-N \(DOCKER[^ ]*\)$/\1/p'); do
-                    $tool -w -t $table -X "$chain"
-                done
-            done
-        done
-    fi
+    [ "$chains" != 0 ] || drop_chains
     iptables -w -P FORWARD "$policy"
     echo "$forward" >/proc/sys/net/ipv4/ip_forward
     rm -f "$FOUND"
