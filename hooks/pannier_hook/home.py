@@ -38,7 +38,9 @@ def register_user(home: str, accounts: str = ACCOUNTS) -> None:
         pwd.getpwuid(uid)
     except KeyError:
         place = home.replace(":", "").replace("\n", "") or "/"
-        _append(f"{accounts}/passwd", f"agent{uid}:x:{uid}:{gid}:agent:{place}:/bin/bash\n")
+        # libnss-extrausers passes over accounts whose group is below 500, but for 100.
+        group = gid if gid >= 500 or gid == 100 else uid
+        _append(f"{accounts}/passwd", f"agent{uid}:x:{uid}:{group}:agent:{place}:/bin/bash\n")
 
 
 def copy_skeleton(home: str, skeleton: str = SKELETON) -> list[str]:
