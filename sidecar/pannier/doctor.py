@@ -151,7 +151,7 @@ def _hook_errors(group: Group) -> Iterator[Finding]:
     unreadable = 0
     try:
         with safefs.open_directory(group.paths.spool, "new") as folder:
-            for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:
+            for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
                 try:
                     event = events.decode(safefs.read(folder, name, limit=_EVENT_SIZE))
                 except (OSError, ValueError, RecursionError, PannierError):

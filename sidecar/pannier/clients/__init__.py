@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from pannier.clients import claude, codex, gemini
+from pannier.clients import claude, codex, custom, gemini
 from pannier.clients.client import Client
 from pannier.errors import ClientNotKnown
 
-CLIENTS: dict[str, Client] = {c.name: c for c in (claude.CLIENT, codex.CLIENT, gemini.CLIENT)}
+__all__ = ["CLIENTS", "Client", "get"]
+
+CLIENTS: dict[str, Client] = {
+    c.name: c for c in (claude.CLIENT, codex.CLIENT, gemini.CLIENT, custom.CLIENT)
+}
 
 
 def get(name: str) -> Client:

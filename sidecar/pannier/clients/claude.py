@@ -131,5 +131,6 @@ CLIENT = Client(
         "compact": _compact,
         "fork": _fork,
     },
+    own_settings=(".claude/settings.json", ".claude/settings.local.json"),
     fresh=frozenset({"startup", "clear", "compact"}),
 )

@@ -15,5 +15,6 @@ CLIENT = Client(
     endpoint=lambda url: Endpoint(),
     headless=lambda prompt: ("codex", "exec", prompt),
     events={},
+    own_settings=(".codex/hooks.json", ".codex/config.toml"),
     fresh=frozenset(),
 )

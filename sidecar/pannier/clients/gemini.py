@@ -15,5 +15,6 @@ CLIENT = Client(
     endpoint=lambda url: Endpoint(),
     headless=lambda prompt: ("gemini", "-p", prompt),
     events={},
+    own_settings=(".gemini/settings.json",),
     fresh=frozenset(),
 )

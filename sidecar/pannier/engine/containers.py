@@ -169,11 +169,13 @@ class Engine:
         with suppress(EngineError), translated():
             self.sdk.api.kill(container, signal=number)
 
-    def exec(self, container: str, argv: list[str], **options: Any) -> tuple[int, str]:
+    def exec(self, container: str, argv: list[str]) -> tuple[int, str]:
         """Run to the end in a container, as its user. Returns status and output."""
         with translated():
-            result = self.sdk.containers.get(container).exec_run(argv, **options)
-        return int(result.exit_code), bytes(result.output).decode("utf-8", "replace")
+            status, output = self.sdk.containers.get(container).exec_run(argv)
+        assert status is not None
+        assert isinstance(output, bytes)
+        return status, output.decode("utf-8", "replace")
 
     def containers(self, home: str, group: str | None = None) -> list[Container]:
         """Every container of this home, running or not, by name."""
