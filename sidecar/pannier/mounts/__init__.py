@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pannier.errors import SettingsError
 from pannier.mounts import allowlist, facts
 from pannier.mounts.places import Place
-from pannier.mounts.plan import Mount, MountPlan, Refusal
+from pannier.mounts.plan import Mount, MountPlan, Refusal, as_data
 from pannier.mounts.plan import plan as plan_from
 from pannier.mounts.rules import Grants, Writable, writable_by
 from pannier.paths import GroupPaths, Home
 from pannier.settings import GroupSettings, load
 
-__all__ = ["Mount", "MountPlan", "Refusal", "plan_for"]
+__all__ = ["Mount", "MountPlan", "Refusal", "as_data", "plan_for"]
 
 
 def plan_for(

@@ -198,3 +198,16 @@ def shown(text: str) -> str:
     return "".join(
         c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
     )
+
+
+def as_data(made: MountPlan) -> dict[str, list[dict[str, str]]]:
+    """The plan for programs: `mounts` and `refused`, each a list of flat records of text."""
+    return {
+        "mounts": [
+            {"source": str(m.source), "target": str(m.target), "mode": m.mode} for m in made.mounts
+        ],
+        "refused": [
+            {"source": r.source, "target": r.target, "reason": r.reason, "grant": r.grant}
+            for r in made.refused
+        ],
+    }
