@@ -42,9 +42,10 @@ class ExecStream:
                 environment=dict(environment),
                 workdir=workdir,
             )["Id"]
-            self._held = self._api.exec_start(self._id, tty=tty, socket=True)
-        self._socket: socket.socket = self._held._sock
-        self._frames = _early(self._held, self._socket)
+            held: Any = self._api.exec_start(self._id, tty=tty, socket=True)
+        self._held = held
+        self._socket: socket.socket = held._sock
+        self._frames = _early(held, self._socket)
         self._socket.settimeout(None)
 
     def read(self) -> tuple[bytes, bytes] | None:

@@ -18,7 +18,7 @@ from pannier.engine import ContainerSpec, Engine
 from pannier.engine.streams import ExecStream
 from pannier.errors import EngineError
 from pannier.identity import Identity
-from pannier.mounts.plan import Mount
+from pannier.mounts.plan import Mode, Mount
 from pannier.paths import CONTAINER_HOME, RUN_ROOT, Home
 from pannier.verify import inside
 from pannier.verify.programs import DialogueProgram
@@ -72,6 +72,7 @@ def container_for(
     wish: launch.Wish,
     environ: Mapping[str, str],
     tell: launch.Tell,
+    building: launch.Building,
     model: ScriptedModel,
 ) -> Iterator[ContainerProcesses]:
     """A running container of the group whose client finds `model` on its loopback.
@@ -80,7 +81,7 @@ def container_for(
     nothing of `env_from`. Whatever happens, container and folders are removed at the end.
     """
     plan = launch.make_ready(home, wish, environ, tell)
-    gate = launch.ensure_image(engine, home, plan, tell)
+    gate = launch.ensure_image(engine, home, plan, building)
     settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
     with _scratch(home) as folder:
         link = _prepare(folder, settings, plan.identity)
@@ -104,9 +105,7 @@ def _running(engine: Engine, spec: ContainerSpec, *, gate: bool) -> Iterator[str
         engine.remove(container)
 
 
-def _specify(
-    spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint
-) -> ContainerSpec:
+def _specify(spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint) -> ContainerSpec:
     thrown_away = {target: folder / target.name for target in _STATE}
     mounts = tuple(
         _mount(thrown_away[m.target], m.target, "rw") if m.target in thrown_away else m
@@ -123,11 +122,9 @@ def _specify(
     )
 
 
-def _mount(source: Path, target: PurePosixPath, mode: str) -> Mount:
+def _mount(source: Path, target: PurePosixPath, mode: Mode) -> Mount:
     status = source.stat()
-    return Mount(
-        source=source, target=target, mode=mode, device=status.st_dev, inode=status.st_ino
-    )
+    return Mount(source=source, target=target, mode=mode, device=status.st_dev, inode=status.st_ino)
 
 
 def _prepare(folder: Path, settings: Endpoint, identity: Identity) -> Path:

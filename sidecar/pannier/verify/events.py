@@ -20,15 +20,19 @@ def watch(
     processes: Processes,
     model: ScriptedModel,
     read_memory: ReadMemory,
-    before: Callable[[str], None] = lambda event: None,
+    *,
+    about_to: Callable[[str], None] = lambda _: None,
+    begins: Callable[[str], None] = lambda _: None,
 ) -> Iterator[EventReport]:
     """Drive `client` into each of its events. An event that fails does not keep the next from
     being tried.
 
-    `before` is called with the event's name at the moment when its new context is about to begin.
+    `about_to` is called with an event's name when its drive starts, `begins` when its new context
+    is about to begin.
     """
     for event, drive in client.events.items():
-        yield _Watched(client, event, model, read_memory, before).drive(drive, processes)
+        about_to(event)
+        yield _Watched(client, event, model, read_memory, begins).drive(drive, processes)
 
 
 class _Watched:
@@ -40,18 +44,18 @@ class _Watched:
         event: str,
         model: ScriptedModel,
         read_memory: ReadMemory,
-        before: Callable[[str], None],
+        begins: Callable[[str], None],
     ) -> None:
         self._client = client
         self._event = event
         self._model = model
         self._read_memory = read_memory
-        self._before = before
+        self._begins = begins
         self._memory: tuple[MemoryText, ...] | None = None
         self._older: frozenset[str] = frozenset()
 
     def _begin(self) -> None:
-        self._before(self._event)
+        self._begins(self._event)
         self._memory = self._read_memory()
         self._older = markers_in(self._model.requests)
 

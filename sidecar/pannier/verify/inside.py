@@ -14,6 +14,8 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 JOB = "PANNIER_VERIFY_JOB"
 """Environment variable by which the processes of a job know each other, children included."""
@@ -44,15 +46,11 @@ def _accept(listener: socket.socket, path: str) -> None:
 
 
 def _pump(source: socket.socket, sink: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         while data := source.recv(1 << 16):
             sink.sendall(data)
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
 
 
 def end(job: str, seconds: float) -> None:
@@ -72,23 +70,16 @@ def end(job: str, seconds: float) -> None:
 def _members(wanted: bytes) -> list[int]:
     """Living processes with this variable. Of one that has ended, the environment is empty."""
     found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if wanted in file.read().split(b"\0"):
-                    found.append(int(name))
-        except OSError:
-            continue
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if wanted in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
     return found
 
 
 def _signal(pid: int, number: int) -> None:
-    try:
+    with suppress(OSError):
         os.kill(pid, number)
-    except OSError:
-        pass
 
 
 def main(argv: list[str]) -> None:

@@ -218,9 +218,7 @@ class RunProgram(Program):
             if status is not None:
                 return status
             if time.monotonic() > deadline:
-                raise VerifyError(
-                    f"`{self._name}` did not end within {seconds:g} s", self._shown()
-                )
+                raise VerifyError(f"`{self._name}` did not end within {seconds:g} s", self._shown())
             if ended:
                 time.sleep(0.02)
 

@@ -24,6 +24,17 @@ _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[PX^_\]][^\x07\x1b]*\x1b?|[ -/]
 _UNFINISHED_LIMIT = 65_536
 
 
+class _Pyte(pyte.Screen):
+    """Keeps what a terminal would type back."""
+
+    def __init__(self, columns: int, lines: int, replies: list[str]) -> None:
+        super().__init__(columns, lines)
+        self._replies = replies
+
+    def write_process_input(self, data: str) -> None:
+        self._replies.append(data)
+
+
 class Screen:
     """50 lines of 160 columns. Not safe to use from several threads."""
 
@@ -31,8 +42,7 @@ class Screen:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
         self._replies: list[str] = []
-        self._screen = pyte.Screen(COLUMNS, LINES)
-        self._screen.write_process_input = self._replies.append
+        self._screen = _Pyte(COLUMNS, LINES, self._replies)
         self._stream = pyte.Stream(self._screen)
 
     def feed(self, data: bytes) -> bytes:

@@ -17,7 +17,6 @@ from pannier.verify.programs import (
     TerminalProgram,
 )
 
-
 P = TypeVar("P", bound=Program)
 
 

@@ -1,0 +1,105 @@
+"""`pannier verify`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from pannier import launch
+from pannier.cli.context import Context
+from pannier.cli.progress import build_progress
+from pannier.engine import Engine
+
+if TYPE_CHECKING:
+    from pannier.verify import EventReport, Report
+
+
+@click.command("verify")
+@click.argument("folder")
+@click.option("--client", metavar="C", help="Another client than the group's own.")
+@click.option("--image", metavar="I", help="Another image than the group's own.")
+@click.option(
+    "--skip-refused", is_flag=True, help="Start without the mounts that the allowlist refuses."
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_obj
+def command(
+    context: Context,
+    folder: str,
+    client: str | None,
+    image: str | None,
+    skip_refused: bool,
+    as_json: bool,
+) -> None:
+    """Check that the memory of the group FOLDER reaches the model, whole.
+
+    Starts the group's real client in its container, without network and without any key, against
+    a model endpoint of pannier's own, and looks at what arrives there. Exits 1 if something is
+    missing, or is delivered where the context already holds it.
+
+    \b
+    Example:
+      pannier verify scout
+      pannier verify scout --client codex
+    """
+    from pannier import verify
+
+    wish = launch.Wish(folder, client, image, skip_refused=skip_refused)
+    engine = Engine.find(context.environ)
+    with context.console(err=True).status("") as status:
+        report = verify.verify(
+            engine,
+            context.home(),
+            wish,
+            context.environ,
+            context.tell,
+            partial(build_progress, context),
+            about_to=lambda event: status.update(f"{folder}: {event}"),
+        )
+    _tell_problems(context, report)
+    if as_json:
+        context.print_json(report.to_json())
+    else:
+        _show(context, report)
+    if not report.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _tell_problems(context: Context, report: Report) -> None:
+    for event in report.events:
+        if event.problem:
+            context.tell(f"{report.client}, {event.event}: {event.problem}")
+            for line in event.shown.splitlines():
+                context.tell(f"  | {line}")
+
+
+def _show(context: Context, report: Report) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"What {report.client} hands to its model", title_justify="left")
+    for name in ("event", "file"):
+        table.add_column(name)
+    for name in ("characters", "expected", "delivered"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    table.add_column("where")
+    for event in report.events:
+        for number, file in enumerate(event.files):
+            table.add_row(
+                "" if number else event.event,
+                file.path,
+                f"{file.characters:,}",
+                f"{file.expected:,}",
+                f"{file.delivered:,}",
+                _mark(event, file.ok),
+                file.where,
+            )
+    context.console().print(table)
+
+
+def _mark(event: EventReport, ok: bool) -> str:
+    if event.problem:
+        return "not driven"
+    return "ok" if ok else "WRONG"
