@@ -61,6 +61,7 @@ class Wish:
 class Plan:
     """What a start would do. Nothing has been written yet."""
 
+    wish: Wish
     group: Group
     client: clients.Client
     image: str
@@ -77,7 +78,7 @@ class Plan:
     thread: str
 
 
-def plan(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
+def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
     """Decide everything about a start, and change nothing.
 
     Raises UsageError, SettingsError, or RefusedMounts.
@@ -100,6 +101,7 @@ def plan(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
             f"Name it in {group.paths.settings} (image: …) or with --image.",
         )
     return Plan(
+        wish=wish,
         group=group,
         client=client,
         image=named or images.tag_for(client, groups.home_settings(home)),
@@ -147,18 +149,16 @@ def _workdir(group: Group, cwd: str | None, plan: MountPlan) -> str:
     return str(workdir)
 
 
-def make_ready(home: Home, wish: Wish, environ: Mapping[str, str], tell: Tell) -> Plan:
-    """Create what a start mounts, then plan again from what lies there now."""
-    first = plan(home, wish, environ)
-    ready = groups.make_ready(first.group, first.client, environ)
+def make_ready(home: Home, plan: Plan, environ: Mapping[str, str], tell: Tell) -> Plan:
+    """Create what a start mounts. Returns the plan with what lies there now."""
+    ready = groups.make_ready(plan.group, plan.client, environ)
     for odd in ready.odd:
         tell(f"left alone in place of a scaffold file: {odd}")
-    final = plan(home, wish, environ)
-    for name in final.missing:
+    for name in plan.missing:
         tell(f"env_from: {name} is not set here, so the container does not have it")
-    for refusal in final.mounts.refused:
+    for refusal in plan.mounts.refused:
         tell(f"started without: {refusal}")
-    return final
+    return decide(home, plan.wish, environ) if plan.mounts.missing else plan
 
 
 def specify(
@@ -211,13 +211,13 @@ def ensure_image(engine: Engine, home: Home, plan: Plan, building: Building) -> 
 def run(
     engine: Engine,
     home: Home,
-    wish: Wish,
+    plan: Plan,
     environ: Mapping[str, str],
     tell: Tell,
     building: Building,
 ) -> int:
     """One container with the client in the foreground. Returns the client's own status."""
-    ready = make_ready(home, wish, environ, tell)
+    ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
     report_left_behind(engine, home, ready.group.folder, tell)
     ends = Ends.here()
@@ -239,13 +239,13 @@ def run(
 def up(
     engine: Engine,
     home: Home,
-    wish: Wish,
+    plan: Plan,
     environ: Mapping[str, str],
     tell: Tell,
     building: Building,
 ) -> Container:
     """Start a container that idles under an init until `stop`. Returns it."""
-    ready = make_ready(home, wish, environ, tell)
+    ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
     report_left_behind(engine, home, ready.group.folder, tell)
     spec = specify(home, ready, environ, "up", gate=gate)
@@ -257,7 +257,9 @@ def up(
     except BaseException:
         engine.remove(container)
         raise
-    return next(c for c in engine.containers(str(home.root), wish.folder) if c.id == container)
+    return next(
+        c for c in engine.containers(str(home.root), ready.group.folder) if c.id == container
+    )
 
 
 def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:

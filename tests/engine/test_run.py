@@ -315,14 +315,16 @@ def test_a_replaced_mount_stops_the_container(
 
     monkeypatch.setattr(Engine, "create", swapped)
     with pytest.raises(MountMismatch, match="/workspace/agent/memory"):
-        launch.up(engine, person.home, launch.Wish("scout"), person.environ, print, pytest.fail)
+        plan = launch.decide(person.home, launch.Wish("scout"), person.environ)
+        launch.up(engine, person.home, plan, person.environ, print, pytest.fail)
     assert engine.containers(str(person.root)) == []
 
 
 def test_the_client_waits_for_the_comparison(person: Person, engine: Engine) -> None:
     """Behind the gate nothing has begun; the signal lets the client go."""
     wish = launch.Wish("scout", entrypoint="sh", args=("-c", "touch begun; exec sleep 300"))
-    plan = launch.make_ready(person.home, wish, person.environ, print)
+    plan = launch.decide(person.home, wish, person.environ)
+    plan = launch.make_ready(person.home, plan, person.environ, print)
     spec = launch.specify(person.home, plan, person.environ, "run", gate=True)
     container = engine.create(spec)
     engine.start(container)

@@ -49,9 +49,10 @@ def command(
         raise click.UsageError("--json goes with --dry-run: the client has the terminal.")
     wish = Wish(folder, client, image, thread, cwd, entrypoint, args, skip_refused)
     home = context.home()
+    plan = launch.decide(home, wish, context.environ)
     if dry_run:
-        plan_view.show(context, launch.plan(home, wish, context.environ), as_json)
+        plan_view.show(context, plan, as_json)
         return 0
     engine = Engine.find(context.environ)
     building = partial(build_progress, context)
-    return launch.run(engine, home, wish, context.environ, context.tell, building)
+    return launch.run(engine, home, plan, context.environ, context.tell, building)

@@ -39,12 +39,13 @@ def command(
     """
     home = context.home()
     wish = Wish(folder, client, image, skip_refused=skip_refused)
+    plan = launch.decide(home, wish, context.environ)
     if dry_run:
-        plan_view.show(context, launch.plan(home, wish, context.environ), as_json)
+        plan_view.show(context, plan, as_json)
         return
     engine = Engine.find(context.environ)
     building = partial(build_progress, context)
-    container = launch.up(engine, home, wish, context.environ, context.tell, building)
+    container = launch.up(engine, home, plan, context.environ, context.tell, building)
     if as_json:
         context.print_json(
             {

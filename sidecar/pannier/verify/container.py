@@ -80,7 +80,7 @@ def container_for(
     It has the group's mounts, but a HOME, spool and inbox that are thrown away, no network, and
     nothing of `env_from`. Whatever happens, container and folders are removed at the end.
     """
-    plan = launch.make_ready(home, wish, environ, tell)
+    plan = launch.make_ready(home, launch.decide(home, wish, environ), environ, tell)
     gate = launch.ensure_image(engine, home, plan, building)
     settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
     with _scratch(home) as folder:
