@@ -2,7 +2,172 @@
 
 from __future__ import annotations
 
-from pannier.clients.client import Client, Endpoint
+import json
+import time
+from collections.abc import Mapping
+
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal
+from pannier.errors import VerifyError
+from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
+
+ETC = "/etc/gemini-cli"
+"""Everything in it must belong to root and be writable for nobody else: the client ignores it
+otherwise."""
+HOOK_MILLISECONDS = 10_000
+"""Gemini CLI counts a hook's timeout in milliseconds."""
+MEMORY = f"{AGENT_ROOT}/memory"
+
+
+def managed_settings() -> dict[str, object]:
+    """What the image decides and no settings of a person or a project can undo."""
+    return {
+        "hooks": {
+            # Marks the session: what a session start injects is lost on the next resume.
+            "SessionStart": [_hook("session-start")],
+            "BeforeAgent": [_hook("user-prompt")],
+        },
+        "hooksConfig": {"enabled": True},
+        # Its file tools work in the working directory and in these; nowhere else.
+        "context": {
+            "includeDirectories": [
+                MEMORY,
+                f"{AGENT_ROOT}/agent-memory",
+                f"{AGENT_ROOT}/conversations",
+                str(EXTRA_ROOT),
+            ]
+        },
+        # Its own memory would be a second one, hidden from people and other clients.
+        "experimental": {"autoMemory": False},
+        # The container is the sandbox.
+        "tools": {"sandbox": False},
+        "security": {"toolSandboxing": False},
+    }
+
+
+def default_settings() -> dict[str, object]:
+    """What holds as long as a person's or a project's settings say nothing else."""
+    return {
+        "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "hooksConfig": {"notifications": False},
+        "ide": {"hasSeenNudge": True},
+        "security": {
+            "folderTrust": {"enabled": False},
+            # Set by the program that starts the client (images/gemini/gemini).
+            "auth": {"selectedType": "${PANNIER_GEMINI_LOGIN:-}"},
+        },
+        "policyPaths": [HEADLESS_POLICY, "~/.gemini/policies"],
+    }
+
+
+def _hook(event: str) -> dict[str, object]:
+    command = f"/usr/local/bin/pannier-hook {event} --client gemini"
+    name = f"pannier {event}"
+    entry = {"type": "command", "name": name, "command": command, "timeout": HOOK_MILLISECONDS}
+    return {"hooks": [entry]}
+
+
+# In both policies a tool's arguments are matched as JSON, each member between two NUL characters.
+
+MEMORY_POLICY = f"{ETC}/policies/pannier.toml"
+MEMORY_RULES = rf"""
+# Memory is edited without asking, also without a person. Paths that lead out of it are not meant.
+[[rule]]
+toolName = ["write_file", "replace"]
+argsPattern = '\x00"file_path":"{MEMORY}/(?![^"]*\.\./)[^"\\]+"\x00'
+decision = "allow"
+priority = 500
+modes = ["default", "autoEdit", "yolo"]
+
+# The client's own memory: files that it would read into every session, hidden from people.
+[[rule]]
+toolName = ["write_file", "replace"]
+argsPattern = '\x00"file_path":"[^"]*/\.gemini/(GEMINI\.md"|tmp/[^"]*/memory/)'
+decision = "deny"
+priority = 600
+denyMessage = "Lasting memory is kept in {MEMORY}; begin at its index.md. This file is not used."
+""".lstrip()
+
+# Of the rank of a person's own policies and of the lowest priority there: theirs go before it.
+HEADLESS_POLICY = f"{ETC}/pannier/headless.toml"
+HEADLESS_RULES = """
+# Without a person to ask, the client denies these. The container is what limits them here.
+[[rule]]
+toolName = ["write_file", "replace", "run_shell_command"]
+interactive = false
+allowRedirection = true
+decision = "allow"
+priority = 1
+modes = ["default", "autoEdit", "yolo"]
+""".lstrip()
+
+
+def endpoint(url: str) -> Endpoint:
+    """A model by name: choosing one itself, the client asks a model first, for 90 s if need be."""
+    return Endpoint(
+        environment={
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_API_KEY": "none",
+            "GEMINI_MODEL": "gemini-2.5-flash",
+        }
+    )
+
+
+def decode(text: str) -> str:
+    """The client escapes these two, and nothing else, in what a hook adds."""
+    return text.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def headless(prompt: str) -> tuple[str, ...]:
+    return ("gemini", "-p", prompt)
+
+
+def startup(shell: Shell) -> None:
+    shell.observe()
+    shell.run(*headless("Say hello."))
+
+
+def resume(shell: Shell) -> None:
+    shell.run(*headless("Say hello."))
+    shell.observe()
+    shell.run("gemini", "--resume", "latest", "-p", "Say goodbye.")
+
+
+def clear(shell: Shell) -> None:
+    """There is no such thing without a terminal."""
+    terminal = shell.terminal("gemini")
+    terminal.wait_for("Type your message", seconds=60)
+    _submit(terminal, "Say hello.")
+    shell.wait_for_request("Say hello.")
+    terminal.wait_for("Type your message")
+    shell.observe()
+    _submit(terminal, "/clear", shown="Clear the screen and start a new session")
+    _wait_until_gone(terminal, "Say hello.")
+    _submit(terminal, "Say goodbye.")
+    shell.wait_for_request("Say goodbye.")
+
+
+def _submit(terminal: Terminal, line: str, *, shown: str = "") -> None:
+    """A return that comes at once counts as part of a pasted text."""
+    terminal.send(line)
+    terminal.wait_for(shown or line)
+    terminal.send("\r")
+
+
+def _wait_until_gone(terminal: Terminal, text: str, *, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while text in terminal.screen():
+        if time.monotonic() > deadline:
+            raise VerifyError(
+                f"after {seconds:g} s still on its screen: {text!r}", terminal.screen()
+            )
+        time.sleep(0.1)
+
+
+def _json(data: Mapping[str, object]) -> str:
+    return json.dumps(data, indent=2) + "\n"
+
 
 CLIENT = Client(
     name="gemini",
@@ -10,11 +175,21 @@ CLIENT = Client(
     program=("gemini",),
     keys=("GEMINI_API_KEY",),
     instructions_file="GEMINI.md",
-    baked={},
-    skeleton={},
-    endpoint=lambda url: Endpoint(),
-    headless=lambda prompt: ("gemini", "-p", prompt),
-    events={},
+    baked={
+        f"{ETC}/settings.json": _json(managed_settings()),
+        f"{ETC}/system-defaults.json": _json(default_settings()),
+        MEMORY_POLICY: MEMORY_RULES,
+        HEADLESS_POLICY: HEADLESS_RULES,
+    },
+    skeleton={".gemini/GEMINI.md": Link(f"{RUN_ROOT}/instructions/GEMINI.md")},
+    endpoint=endpoint,
+    headless=headless,
+    events={"startup": startup, "resume": resume, "clear": clear},
+    fresh=frozenset({"startup", "clear"}),
+    decode=decode,
     own_settings=(".gemini/settings.json",),
-    fresh=frozenset(),
+    notes=(
+        "Gemini CLI tells nobody when it compresses a conversation: what it keeps of the memory is "
+        "up to its summary until the next /clear or start.",
+    ),
 )
