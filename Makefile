@@ -11,7 +11,7 @@ help:  ## What there is to make
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 demo: venv  ## The main job with real containers: no key, no questions, nothing left running
-	@scripts/with-engine demo/run
+	@scripts/with-engine python demo/run.py
 
 test: venv lint  ## All checks and all tests, with a container engine
 	@scripts/with-engine pytest $(PYTEST)
