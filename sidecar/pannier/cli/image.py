@@ -56,9 +56,8 @@ def build(
       pannier image build claude codex
       pannier image build claude --base debian:trixie-slim
     """
-    settings = _settings(context)
-    if base is not None:
-        settings = settings.model_copy(update={"base_image": base})
+    own = _settings(context)
+    settings = own if base is None else own.model_copy(update={"base_image": base})
     plans = [images.plan(get(name), settings) for name in dict.fromkeys(clients)]
     engine = Engine.find(context.environ)
     if dry_run:
@@ -70,6 +69,8 @@ def build(
         with build_progress(context, cast(Mode, progress)) as show:
             images.build(engine, todo, show, no_cache=no_cache)
         context.say(todo[-1].tag)
+    if settings.base_image != own.base_image:
+        context.tell(f"To run on it: base_image: {base} in pannier.yaml.")
 
 
 @command.command("list")

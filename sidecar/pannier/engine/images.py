@@ -25,14 +25,32 @@ Progress = Callable[[str, str], None]
 _CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE")
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 _SECRET_LIMIT = 500 * 1024  # BuildKit's, in bytes
+_REASON_LIMIT = 300
 _STEP = re.compile(r"#\d+ \[(?:[\w-]+ +)?\d+/\d+\] (.+)")
+_FAILED = re.compile(r"(?:#\d+ )?error: (.+)", re.IGNORECASE)
+
+# Words of a failed build's log, in lower case, and what helps; the first that fits.
+_WAYS_OUT = (
+    (
+        ("> [internal] load metadata for docker.io/library/pannier-",),
+        "An image of pannier's own went missing meanwhile. Build again.",
+    ),
+    (
+        ("error: failed to do request", "pull access denied", "manifest unknown"),
+        "Get the base image (docker pull, docker load), or name another: --base IMAGE, or "
+        "base_image in pannier.yaml.",
+    ),
+    (("certificate",), "Behind a proxy with its own authority, name its file in SSL_CERT_FILE."),
+    (("no space left",), "Free some disk: docker builder prune"),
+    (("buildx", "buildkit"), "Install docker's Buildx plugin (docker-buildx)."),
+)
 
 
 class BuildFailed(EngineError):
     """An image could not be built. `log` is all that docker printed."""
 
-    def __init__(self, tag: str, log: str, hint: str) -> None:
-        super().__init__(f"{tag} could not be built: {_reason(log)}", hint)
+    def __init__(self, tag: str, log: str) -> None:
+        super().__init__(f"{tag} could not be built: {_reason(log)}", _way_out(log))
         self.log = log
 
 
@@ -188,7 +206,7 @@ def _build_one(
                 process.terminate()
                 raise
     if process.returncode != 0:
-        raise BuildFailed(recipe.tag, "".join(lines), _way_out("".join(lines)))
+        raise BuildFailed(recipe.tag, "".join(lines))
 
 
 def _has_buildx(env: Mapping[str, str]) -> bool:
@@ -204,20 +222,18 @@ def _has_buildx(env: Mapping[str, str]) -> bool:
 
 
 def _reason(log: str) -> str:
-    """The one line of a build's log that says why it failed."""
+    """The line of a build's log that says why it failed."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    errors = [line for line in lines if line.lower().startswith(("error:", "failed to"))]
-    return (errors or lines or ["docker said nothing"])[-1].removeprefix("ERROR: ")
+    errors = [match[1] for line in lines if (match := _FAILED.match(line))]
+    reason = (errors or lines[-1:] or ["docker said nothing"])[0]
+    return reason if len(reason) <= _REASON_LIMIT else f"{reason[:_REASON_LIMIT]}…"
 
 
 def _way_out(log: str) -> str:
     low = log.lower()
-    if "certificate" in low or "self-signed" in low:
-        return "Behind a proxy with its own authority, name its certificate in SSL_CERT_FILE."
-    if "no space left" in low:
-        return "Free some disk: docker builder prune"
-    if "buildx" in low or "buildkit" in low:
-        return "Install docker's Buildx plugin (docker-buildx or docker-buildx-plugin)."
+    for words, hint in _WAYS_OUT:
+        if any(word in low for word in words):
+            return hint
     return "See all of it: pannier image build CLIENT --progress plain"
 
 

@@ -1,0 +1,78 @@
+"""What is baked into Claude Code's image."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pannier.clients.claude import CLIENT, managed_settings
+from pannier.clients.client import Link
+from pannier_hook.clients import CLIENTS as HOOK
+
+
+@pytest.fixture
+def settings() -> dict[str, Any]:
+    text = CLIENT.baked["/etc/claude-code/managed-settings.json"]
+    assert isinstance(text, str)
+    loaded: dict[str, Any] = json.loads(text)
+    assert loaded == managed_settings()
+    return loaded
+
+
+def test_session_start_is_registered_once_for_each_part(settings: dict[str, Any]) -> None:
+    """Every part of the injection has one entry, and no other event is registered."""
+    assert list(settings["hooks"]) == ["SessionStart"]
+    [group] = settings["hooks"]["SessionStart"]
+    assert "matcher" not in group  # every source: the hook knows which of them are fresh
+    parts = HOOK["claude"].parts
+    assert [entry["command"] for entry in group["hooks"]] == [
+        f"/usr/local/bin/pannier-hook session-start --client claude --part {n}/{parts}"
+        for n in range(1, parts + 1)
+    ]
+
+
+def test_a_hook_has_ten_seconds(settings: dict[str, Any]) -> None:
+    """Claude Code counts in seconds: ten, not ten milliseconds and not three hours."""
+    [group] = settings["hooks"]["SessionStart"]
+    assert {entry["timeout"] for entry in group["hooks"]} == {10}
+
+
+def test_memory_may_be_edited_and_nothing_else(settings: dict[str, Any]) -> None:
+    """Rules that change files name the memory folder; reading is allowed in the agent's root."""
+    allow = settings["permissions"]["allow"]
+    assert "Edit(//workspace/agent/memory/**)" in allow
+    assert "Read(//workspace/agent/**)" in allow
+    changing = [rule for rule in allow if not rule.startswith("Read(")]
+    assert all("/workspace/agent/memory/" in rule for rule in changing)
+    assert set(settings["permissions"]) == {"allow"}  # the mode stays the person's choice
+
+
+def test_its_own_memory_and_sandbox_are_off(settings: dict[str, Any]) -> None:
+    """One memory, and one sandbox: the container."""
+    assert settings["autoMemoryEnabled"] is False
+    assert settings["sandbox"] == {"enabled": False}
+
+
+def test_standing_instructions_are_linked() -> None:
+    """Claude Code finds CLAUDE.md beside its managed settings; the sidecar mounts what it is."""
+    link = CLIENT.baked["/etc/claude-code/CLAUDE.md"]
+    assert link == Link("/run/pannier/instructions/CLAUDE.md")
+
+
+def test_the_first_start_asks_nothing() -> None:
+    """Welcome and theme are done, and the working directory is trusted; no key, no login."""
+    text = CLIENT.skeleton[".claude/.claude.json"]
+    assert isinstance(text, str)
+    state = json.loads(text)
+    assert state["hasCompletedOnboarding"] is True
+    assert state["projects"]["/workspace/agent/files"]["hasTrustDialogAccepted"] is True
+    assert "customApiKeyResponses" not in state
+    assert "oauthAccount" not in state
+
+
+def test_fresh_events_are_those_of_the_hook() -> None:
+    """What verify expects memory on is what the hook injects on."""
+    assert CLIENT.fresh == CLIENT.events.keys() & HOOK["claude"].fresh
+    assert list(CLIENT.events) == ["startup", "resume", "clear", "compact", "fork"]
