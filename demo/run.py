@@ -34,12 +34,12 @@ FACT = "Atlas releases on Tuesdays."
 PERSON = """\
 ---
 type: person
-title: "Dana"
+title: "Noor"
 ---
 
-# Dana
+# Noor
 
-Dana owns the release checklist of Atlas.
+Noor owns the release checklist of Atlas.
 """
 
 console = Console(highlight=False)
@@ -137,28 +137,28 @@ class Demo:
 
     def remember(self, processes: ContainerProcesses, model: ScriptedModel) -> None:
         title("4  The agent writes a fact; you read it")
-        prompt = "Remember that Dana owns the release checklist."
+        prompt = "Remember that Noor owns the release checklist."
         shown(f'claude -p "{prompt}"')
         shell = EventShell("remember", processes, model, lambda: None)
         shell.observe()
-        arguments = {"file_path": "/workspace/agent/memory/people/dana.md", "content": PERSON}
+        arguments = {"file_path": "/workspace/agent/memory/people/noor.md", "content": PERSON}
         shell.script(Call("Write", arguments), Say("Noted."))
         try:
             say(shell.run(*clients.get("claude").headless(prompt)).stdout.strip())
         finally:
             shell.close()
-        expect((self.memory / "people/dana.md").is_file(), "the agent's file is not on the host")
-        self.command("cat groups/scout/memory/people/dana.md")
+        expect((self.memory / "people/noor.md").is_file(), "the agent's file is not on the host")
+        self.command("cat groups/scout/memory/people/noor.md")
         say("It asked nobody, and its own hidden memory stayed unused.")
 
     def other_group(self) -> None:
         title("5  Another group sees nothing of it")
-        search = "find / -xdev -name 'dana*' 2>/dev/null; grep -rl Dana /workspace /home; ls memory"
         told = self.command(
-            "pannier run other --cwd /workspace/agent --entrypoint sh -- -c " + shlex.quote(search)
+            "pannier run other --entrypoint sh -- -c "
+            '"ls /workspace/agent/memory; grep -rl Noor /workspace /home /run /tmp; true"'
         )
         expect(told.split() == ["index.md", "system"], "the other group saw something")
-        say("Its own memory, and no trace of Dana.")
+        say("Its own memory, and no trace of Noor.")
 
     def command(self, line: str) -> str:
         """Run a command in the demo's home, showing it and what it prints."""
@@ -174,6 +174,7 @@ class Demo:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
+            check=False,
         )
         console.print(done.stdout.rstrip(), markup=False)
         expect(done.returncode == 0, f"{line} ended with {done.returncode}")
