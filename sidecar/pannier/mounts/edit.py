@@ -63,7 +63,9 @@ def _settings(entry: Entry) -> dict[str, Any]:
 
 
 def _value(value: object) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=float("inf"))
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False
+    )
     return text.removesuffix("\n").removesuffix("\n...")
 
 
