@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from pannier import launch
+from pannier.cli import plan_view
 from pannier.cli.context import Context
+from pannier.cli.options import start_options
 from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 
@@ -18,11 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("folder")
-@click.option("--client", metavar="C", help="Another client than the group's own.")
-@click.option("--image", metavar="I", help="Another image than the group's own.")
-@click.option(
-    "--skip-refused", is_flag=True, help="Start without the mounts that the allowlist refuses."
-)
+@start_options
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_obj
 def command(
@@ -31,6 +29,7 @@ def command(
     client: str | None,
     image: str | None,
     skip_refused: bool,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Check that the memory of the group FOLDER reaches the model, whole.
@@ -46,13 +45,18 @@ def command(
     """
     from pannier import verify
 
+    home = context.home()
     wish = launch.Wish(folder, client, image, skip_refused=skip_refused)
+    plan = launch.decide(home, wish, context.environ)
+    if dry_run:
+        plan_view.show(context, plan, as_json)
+        return
     engine = Engine.find(context.environ)
     with context.console(err=True).status("") as status:
         report = verify.verify(
             engine,
-            context.home(),
-            wish,
+            home,
+            plan,
             context.environ,
             context.tell,
             partial(build_progress, context),
@@ -76,14 +80,15 @@ def _tell_problems(context: Context, report: Report) -> None:
 
 
 def _show(context: Context, report: Report) -> None:
+    from rich import box
     from rich.table import Table
 
-    table = Table(title=f"What {report.client} hands to its model", title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("event", "file"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=True)
     for name in ("characters", "expected", "delivered"):
-        table.add_column(name, justify="right")
-    table.add_column("")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     table.add_column("where")
     for event in report.events:
         for number, file in enumerate(event.files):

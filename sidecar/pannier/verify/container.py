@@ -69,18 +69,18 @@ class ContainerProcesses:
 def container_for(
     engine: Engine,
     home: Home,
-    wish: launch.Wish,
+    plan: launch.Plan,
     environ: Mapping[str, str],
     tell: launch.Tell,
     building: launch.Building,
     model: ScriptedModel,
 ) -> Iterator[ContainerProcesses]:
-    """A running container of the group whose client finds `model` on its loopback.
+    """A running container of the plan's group whose client finds `model` on its loopback.
 
     It has the group's mounts, but a HOME, spool and inbox that are thrown away, no network, and
     nothing of `env_from`. Whatever happens, container and folders are removed at the end.
     """
-    plan = launch.make_ready(home, launch.decide(home, wish, environ), environ, tell)
+    plan = launch.make_ready(home, replace(plan, missing=()), environ, tell)
     gate = launch.ensure_image(engine, home, plan, building)
     settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
     with _scratch(home) as folder:
