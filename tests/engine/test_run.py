@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -22,6 +21,7 @@ from pannier.cli import main
 from pannier.engine import Engine
 from pannier.errors import MountMismatch
 from tests.engine.person import Person
+from tests.engine.terminal import PseudoTerminal
 
 
 def test_status_arguments_and_thread_reach_the_program(person: Person) -> None:
@@ -286,19 +286,14 @@ def test_signals_end_the_client_and_leave_nothing(person: Person, number: int) -
 
 def test_terminal_size_and_ctrl_p_reach_the_client(person: Person) -> None:
     """A terminal is a terminal: its size, raw keys, and Ctrl-P, which docker would keep."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(person.root)
-        script = "stty raw -echo; stty size; head -c 3 | od -An -tx1; stty sane; exit 5"
-        argv = person.argv("run", "scout", "--entrypoint", "sh", "--", "-c", script)
-        os.execvpe(argv[0], argv, person.environ)
-    subprocess.run(["stty", "rows", "33", "cols", "77"], stdin=terminal, check=True)
-    seen = read_until(terminal, b"33 77")
-    os.write(terminal, b"\x10\x11\x03")
-    seen += read_until(terminal, b"10 11 03")
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 5, seen
-    os.close(terminal)
+    script = "stty raw -echo; stty size; head -c 3 | od -An -tx1; stty sane; exit 5"
+    argv = person.argv("run", "scout", "--entrypoint", "sh", "--", "-c", script)
+    terminal = PseudoTerminal(argv, person.root, person.environ)
+    terminal.resize(33, 77)
+    terminal.wait_for(b"33 77")
+    terminal.send(b"\x10\x11\x03")
+    terminal.wait_for(b"10 11 03")
+    assert terminal.status() == 5, terminal.seen
 
 
 def test_a_replaced_mount_stops_the_container(
@@ -314,8 +309,8 @@ def test_a_replaced_mount_stops_the_container(
         return create(self, spec)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "create", swapped)
+    plan = launch.decide(person.home, launch.Wish("scout"), person.environ)
     with pytest.raises(MountMismatch, match="/workspace/agent/memory"):
-        plan = launch.decide(person.home, launch.Wish("scout"), person.environ)
         launch.up(engine, person.home, plan, person.environ, print, pytest.fail)
     assert engine.containers(str(person.root)) == []
 
@@ -392,17 +387,6 @@ def wait_for(condition: object, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not come about in time"
         select.select([], [], [], 0.05)
-
-
-def read_until(terminal: int, text: bytes, seconds: float = 60) -> bytes:
-    seen = b""
-    deadline = time.monotonic() + seconds
-    while text not in seen:
-        left = deadline - time.monotonic()
-        ready, _, _ = select.select([terminal], [], [], max(left, 0))
-        assert ready, seen
-        seen += os.read(terminal, 4096)
-    return seen
 
 
 def as_user(uid: int, gid: int, person: Person, args: list[str]) -> str:
