@@ -16,14 +16,14 @@ PATIENCE = 5.0
 _PAUSE = 0.02
 
 
-def look(paths: Sequence[str], patience: float = PATIENCE) -> int:
+def look(paths: Sequence[str], patience: float = PATIENCE, processes: str = "/proc") -> int:
     """Print device, inode and path of each of `paths`, once `boot` waits at the gate.
 
     A path that is not there gives `- -`. Returns 1, and prints nothing, when no process of this
     container comes to the gate within `patience` seconds.
     """
     until = time.monotonic() + patience
-    while not _somebody_at_gate():
+    while not _somebody_at_gate(processes):
         if time.monotonic() >= until:
             line = f"pannier-hook look: nothing waits at the gate after {patience:g} s\n"
             os.write(2, line.encode("ascii"))
@@ -42,11 +42,11 @@ def _line(path: str) -> bytes:
     return identity.encode("ascii") + b" " + os.fsencode(path) + b"\n"
 
 
-def _somebody_at_gate() -> bool:
-    for name in os.listdir("/proc"):
+def _somebody_at_gate(processes: str) -> bool:
+    for name in os.listdir(processes):
         if name.isdigit():
             try:
-                with open(f"/proc/{name}/comm", encoding="utf-8", errors="replace") as comm:
+                with open(f"{processes}/{name}/comm", encoding="utf-8", errors="replace") as comm:
                     if comm.read().rstrip("\n") == AT_GATE:
                         return True
             except OSError:

@@ -30,8 +30,8 @@ _ABANDONED = 600.0
 class Odd:
     """Something that is not as the scaffold would have it, and was left alone.
 
-    `kind` is "link", "folder", "special", or "error" when it could not be made; `reason` says it
-    in words.
+    `kind` is what is in its place, "link", "folder", "file" or "special", or "error" when it could
+    not be made; `reason` says it in words.
     """
 
     __slots__ = ("kind", "path", "reason")
@@ -62,23 +62,23 @@ class ScaffoldReport:
 
 
 def scaffold(memory_fd: int) -> ScaffoldReport:
-    """Make what is missing of the scaffold beneath the descriptor of a `memory` folder.
+    """Make what is missing of the scaffold beneath a readable descriptor of a `memory` folder.
 
     What is made belongs to the owner of that folder. Never raises for what lies there or for a
     full or read-only disk: that is in the report.
     """
     created: list[str] = []
     kept: list[str] = []
-    odd: list[Odd] = []
+    odd: dict[str, Odd] = {}
     for path in FILES:
         try:
             (created if _ensure(memory_fd, path) else kept).append(path)
         except _InTheWay as problem:
-            odd.append(problem.odd)
+            odd.setdefault(problem.odd.path, problem.odd)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
-            odd.append(Odd(path, "error", f"it cannot be made: {reason}"))
-    return ScaffoldReport(tuple(created), tuple(kept), tuple(odd))
+            odd[path] = Odd(path, "error", f"it cannot be made: {reason}")
+    return ScaffoldReport(tuple(created), tuple(kept), tuple(odd.values()))
 
 
 class _InTheWay(Exception):

@@ -16,6 +16,7 @@ _PART = re.compile(r"part (\d{1,2}) of (\d{1,2}), digest ([0-9a-f]{32})")
 _FILE = re.compile(r"file (\S+) \([^)]*\), characters (\d+)-(\d+) of (\d+)")
 _CUT = re.compile(r"cut (\S+): ")
 _UNAVAILABLE = re.compile(r"unavailable (\S+): (.+)")
+_ABOUT = re.compile(r"(?:file|unavailable) ([^\s:]+)")
 _MISSING = "missing, because "
 
 
@@ -40,6 +41,8 @@ class Part:
     digest: str
     start: int
     end: int
+    paths: tuple[str, ...]
+    """The files it names, in order."""
     segments: tuple[Segment, ...]
     cut: frozenset[str]
     unavailable: tuple[tuple[str, str], ...]
@@ -153,6 +156,7 @@ def _part(marker: str, body: str, start: int, end: int) -> Part | None:
         label[3],
         start,
         end + len(f"\n-----END PANNIER MEMORY {marker}-----"),
+        tuple(dict.fromkeys(one[1] for line in said if (one := _ABOUT.match(line)))),
         tuple(segments),
         frozenset(one[1] for line in said if (one := _CUT.match(line))),
         tuple((one[1], one[2]) for line in said if (one := _UNAVAILABLE.fullmatch(line))),
@@ -180,11 +184,11 @@ def _files(parts: Iterable[Part]) -> Iterator[FileBack]:
     reasons: dict[str, str] = {}
     cut: set[str] = set()
     for part in parts:
-        for segment in part.segments:
-            segments.setdefault(segment.path, []).append(segment)
-        for path, reason in part.unavailable:
+        for path in part.paths:
             segments.setdefault(path, [])
-            reasons[path] = reason
+        for segment in part.segments:
+            segments[segment.path].append(segment)
+        reasons.update(part.unavailable)
         cut |= part.cut
     for path, pieces in segments.items():
         text, characters = "", 0

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -103,17 +102,3 @@ def world(tmp_path: Path) -> World:
     made.write("memory/system/definition.md", "# How\n\nKeep it true.\n")
     made.write("memory/system/index.md", "# System: never injected\n")
     return made
-
-
-@pytest.fixture
-def plain(tmp_path: Path) -> Callable[[Sequence[str]], Path]:
-    """Makes empty folders below the test's own folder, and gives back the last."""
-
-    def make(names: Sequence[str]) -> Path:
-        folder = tmp_path
-        for name in names:
-            folder = tmp_path / name
-            folder.mkdir(parents=True, exist_ok=True)
-        return folder
-
-    return make

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 from pannier_hook.clients import CLIENTS
 from pannier_hook.framing import escape_angles
 from pannier_hook.marks import Marks

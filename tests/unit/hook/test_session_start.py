@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from pannier_hook.clients import CLIENTS
 from pannier_hook.unframing import read_back
 
@@ -222,7 +223,7 @@ def test_nobody_reads_the_answer(world: World) -> None:
     process = subprocess.Popen(
         world.command("session-start", "--client", "codex", "--source", "startup"),
         stdin=subprocess.DEVNULL,
-        stdout=theirs,
+        stdout=theirs.fileno(),
         stderr=subprocess.DEVNULL,
         env=world.environment(),
     )
