@@ -2,19 +2,149 @@
 
 from __future__ import annotations
 
-from pannier.clients.client import Client, Endpoint
+import json
+from typing import Any
+
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.paths import RUN_ROOT
+
+NAME = "codex"
+MANAGED = "/etc/codex"
+HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
+HOOK_SECONDS = 10
+"""Codex counts a hook's timeout in seconds."""
+
+REQUIREMENTS = f"""\
+# What this image decides; settings of a person do not undo it.
+
+[features]
+hooks = true
+# A second memory, which neither people nor other clients see.
+memories = false
+
+[[hooks.SessionStart]]
+[[hooks.SessionStart.hooks]]
+type = "command"
+command = "{HOOK_PROGRAM} session-start --client {NAME}"
+timeout = {HOOK_SECONDS}
+# 0 lifts the limit of 10,000 bytes, beyond which Codex keeps the head and the tail.
+additionalContextLimit = 0
+"""
+
+DEFAULTS = """\
+# Defaults of this image: ~/.codex/config.toml, `codex -c` and Codex's own menus go before them.
+
+# The container is the sandbox: Codex's own cannot start in it, and nobody need be asked.
+sandbox_mode = "danger-full-access"
+approval_policy = "never"
+
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+# The command `codex` of this image chooses it when OPENAI_API_KEY is set and nobody has logged in.
+# Without base_url it is OpenAI's own address.
+[model_providers.openai_key]
+name = "OpenAI"
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+
+[model_providers.openai_key.env_http_headers]
+OpenAI-Organization = "OPENAI_ORGANIZATION"
+OpenAI-Project = "OPENAI_PROJECT"
+"""
+
+
+def _startup(shell: Shell) -> None:
+    shell.observe()
+    shell.run(*_turn("hello"))
+
+
+def _resume(shell: Shell) -> None:
+    shell.run(*_turn("hello"))
+    shell.observe()
+    shell.run("codex", "exec", "resume", "--last", "again")
+
+
+def _clear(shell: Shell) -> None:
+    terminal = shell.terminal("codex", "hello")
+    # At the end of a turn; in the middle of one Codex refuses to clear.
+    terminal.wait_for("Worked for")
+    shell.observe()
+    for line in ("/clear", "again"):
+        terminal.send(line)
+        # Keys that come in one burst count as pasted, a return among them as a new line.
+        terminal.wait_for(f"› {line}")
+        terminal.send("\r")
+    shell.wait_for_request("again")
+    terminal.close()
+
+
+def _compact(shell: Shell) -> None:
+    """By the protocol that Codex's own terminal speaks; `codex exec` has no such command."""
+    server = shell.dialogue("codex", "app-server")
+    _ask(server, 1, "initialize", clientInfo={"name": "pannier", "version": "0"})
+    server.send(json.dumps({"method": "initialized"}))
+    thread = _ask(server, 2, "thread/start")["thread"]["id"]
+    _say(server, 3, thread, "hello")
+    shell.observe()
+    _ask(server, 4, "thread/compact/start", threadId=thread)
+    _turn_ends(server)
+    _say(server, 5, thread, "again")
+    server.close()
+
+
+def _turn(prompt: str) -> tuple[str, ...]:
+    return ("codex", "exec", prompt)
+
+
+def _ask(server: Dialogue, number: int, method: str, **parameters: object) -> Any:
+    server.send(json.dumps({"id": number, "method": method, "params": parameters}))
+    while True:
+        answer = json.loads(server.wait_for(f'"id":{number},'))
+        if answer.get("id") == number:
+            return answer["result"]
+
+
+def _say(server: Dialogue, number: int, thread: str, text: str) -> None:
+    _ask(server, number, "turn/start", threadId=thread, input=[{"type": "text", "text": text}])
+    _turn_ends(server)
+
+
+def _turn_ends(server: Dialogue) -> None:
+    server.wait_for('"method":"turn/completed"')
+
+
+def _endpoint(url: str) -> Endpoint:
+    settings = f"""\
+model_provider = "verify"
+
+[model_providers.verify]
+name = "OpenAI"
+base_url = {json.dumps(f"{url}/v1")}
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+"""
+    return Endpoint(environment={"OPENAI_API_KEY": "none"}, home={".codex/config.toml": settings})
+
 
 CLIENT = Client(
-    name="codex",
+    name=NAME,
     title="Codex",
     program=("codex",),
     keys=("OPENAI_API_KEY",),
     instructions_file="AGENTS.md",
-    baked={},
-    skeleton={},
-    endpoint=lambda url: Endpoint(),
-    headless=lambda prompt: ("codex", "exec", prompt),
-    events={},
+    baked={
+        f"{MANAGED}/requirements.toml": REQUIREMENTS,
+        f"{MANAGED}/config.toml": DEFAULTS,
+    },
+    skeleton={".codex/AGENTS.md": Link(f"{RUN_ROOT}/instructions/AGENTS.md")},
+    endpoint=_endpoint,
+    headless=_turn,
+    events={"startup": _startup, "resume": _resume, "clear": _clear, "compact": _compact},
     own_settings=(".codex/hooks.json", ".codex/config.toml"),
-    fresh=frozenset(),
+    fresh=frozenset({"startup", "clear", "compact"}),
 )

@@ -46,12 +46,14 @@ class OpenAIResponses:
         return tuple(_texts(body))
 
     def tools(self, body: Json) -> frozenset[str]:
-        return frozenset(_tool_names(body.get("tools")))
+        given = mappings(body.get("input"))
+        later = (name for item in given for name in _tool_names(item.get("tools")))
+        return frozenset((*_tool_names(body.get("tools")), *later))
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         if asked.path == _COMPACT:
             return plain(_compacted(asked, answer))
-        item = _item(answer)
+        item = _compaction(answer) if _compacts(asked.body) else _item(answer)
         whole = _response(asked, item, answer)
         if not asked.body.get("stream"):
             return plain(whole)
@@ -162,6 +164,8 @@ def _stream(whole: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[str, A
     yield {"type": "response.in_progress", "response": begun}
     if item["type"] == "message":
         inner = _stream_text(item)
+    elif item["type"] == "compaction":
+        inner = _stream_whole(item)
     elif item["type"] == "function_call":
         inner = _stream_call(item, "arguments", "response.function_call_arguments")
     else:
@@ -184,6 +188,11 @@ def _stream_text(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "response.output_item.done", "item": item}
 
 
+def _stream_whole(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"type": "response.output_item.added", "item": item}
+    yield {"type": "response.output_item.done", "item": item}
+
+
 def _stream_call(item: dict[str, Any], key: str, event: str) -> Iterator[dict[str, Any]]:
     begun = {**item, "status": "in_progress", key: ""}
     yield {"type": "response.output_item.added", "item": begun}
@@ -196,15 +205,23 @@ def _stream_call(item: dict[str, Any], key: str, event: str) -> Iterator[dict[st
 
 def _compacted(asked: Asked, answer: Say | Call) -> dict[str, Any]:
     kept = [i for i in mappings(asked.body.get("input")) if i.get("role") == "user"]
-    summary = answer.text if isinstance(answer, Say) else "ok"
-    compaction = {"id": _id("cmp"), "type": "compaction", "encrypted_content": summary}
     return {
         "id": _id("resp"),
         "object": "response.compaction",
         "created_at": int(time.time()),
-        "output": [*kept, compaction],
+        "output": [*kept, _compaction(answer)],
         "usage": _usage(asked.tokens, output_tokens(answer)),
     }
+
+
+def _compacts(body: Json) -> bool:
+    """Whether the answer has to be a compaction: Codex's way, which ends the input by a trigger."""
+    return any(item.get("type") == "compaction_trigger" for item in mappings(body.get("input")))
+
+
+def _compaction(answer: Say | Call) -> dict[str, Any]:
+    summary = answer.text if isinstance(answer, Say) else "ok"
+    return {"id": _id("cmp"), "type": "compaction", "encrypted_content": summary}
 
 
 def _id(prefix: str) -> str:
