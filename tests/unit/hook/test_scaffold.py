@@ -121,6 +121,7 @@ def test_a_file_in_the_place_of_the_folder(memory: Path) -> None:
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
+from pannier_hook.scaffold import scaffold
 left = int(sys.argv[3])
 def deadly(call):
     def wrapped(*args, **options):
@@ -135,7 +136,7 @@ def deadly(call):
 os_write = os.write
 for name in ("open", "mkdir", "write", "fsync", "close", "link", "unlink", "stat"):
     setattr(os, name, deadly(getattr(os, name)))
-module.scaffold(os.open(sys.argv[2], os.O_RDONLY))
+scaffold(os.open(sys.argv[2], os.O_RDONLY))
 os._exit(0)
 """
 
