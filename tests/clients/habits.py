@@ -5,6 +5,7 @@ A client of `pannier.clients` with events needs an entry here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,7 +25,9 @@ class Habits:
 
 
 def _patch(body: str) -> tuple[Answer, ...]:
-    return (Call("apply_patch", f"*** Begin Patch\n{body}*** End Patch\n"),)
+    """Codex's tools are functions of JavaScript, which its model writes."""
+    patch = json.dumps(f"*** Begin Patch\n{body}*** End Patch\n")
+    return (Call("exec", f"text(await tools.apply_patch({patch}))"),)
 
 
 HABITS: dict[str, Habits] = {
