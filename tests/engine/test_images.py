@@ -199,15 +199,9 @@ def test_nothing_in_an_image_makes_its_user_another_one(run: Run, image: str) ->
 
 def test_a_build_leaves_nothing_behind(run: Run, image: str) -> None:
     """No package lists, no npm and its cache, and nothing of the certificate authority."""
-    out = run(
-        image,
-        "sh",
-        "-c",
-        "ls /var/lib/apt/lists /tmp /run/secrets; command -v npm node; ls -d /root/.npm",
-    )
-    assert not [line for line in out.splitlines() if not line.startswith("ls: ")] or (
-        "npm" not in out.replace("/root/.npm", "") and "_Packages" not in out
-    )
+    places = "/tmp /root /run/secrets /var/lib/apt/lists /var/cache/apt/archives"
+    script = f"find {places} -type f -size +4k 2>/dev/null; command -v npm node; true"
+    assert run(image, "sh", "-c", script, user="0:0") == ""
 
 
 def approvals(home: Path) -> Any:
@@ -236,7 +230,7 @@ def test_a_key_that_was_refused_stays_refused(run: Run, image: str, home: Path) 
         environment=key,
         volumes=at_home(home),
     )
-    assert approvals(home) == {"rejected": ["0123456789" * 2], "approved": []}
+    assert approvals(home) == {"rejected": ["0123456789" * 2]}
 
 
 @pytest.mark.parametrize("state", ["{", "[]", '{"customApiKeyResponses": 3}'])

@@ -43,7 +43,7 @@ def test_an_image_stands_on_the_images_that_its_dockerfile_asks_for() -> None:
 def test_the_tag_is_the_same_for_the_same_input() -> None:
     """A tag is the client's name and twelve hexadecimal digits of the digest of what it holds."""
     tag = made()[-1].tag
-    assert tag == made(sources=Sources(dict(reversed(SOURCES.files.items()))))[-1].tag
+    assert tag == made(sources=Sources(dict(reversed(list(SOURCES.files.items())))))[-1].tag
     name, _, digest = tag.partition(":")
     assert name == "pannier-toy"
     assert len(digest) == 12
