@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Mapping
 
@@ -107,6 +108,11 @@ def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
+def _decode(text: str) -> str:
+    """Claude Code lets no injected text imitate its own reminders."""
+    return re.sub(r"&lt;(?=/?system-reminder)", "<", text, flags=re.IGNORECASE)
+
+
 def _endpoint(url: str) -> Endpoint:
     return Endpoint(environment={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none"})
 
@@ -133,4 +139,5 @@ CLIENT = Client(
     },
     own_settings=(".claude/settings.json", ".claude/settings.local.json"),
     fresh=frozenset({"startup", "clear", "compact"}),
+    decode=_decode,
 )
