@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from pannier.endpoint.model import Request, ScriptedModel
 from pannier.engine import Engine
 from pannier.engine.images import Progress
 from pannier.paths import GroupPaths, Home
+from pannier.settings import GroupSettings
 from pannier.verify.container import ContainerProcesses, container_for
 from pannier.verify.events import watch
 from pannier.verify.memory import read_memory
@@ -39,6 +41,7 @@ class Driven:
     processes: ContainerProcesses
     model: ScriptedModel
     events: dict[str, EventReport] = field(default_factory=dict)
+    requests: dict[str, tuple[Request, ...]] = field(default_factory=dict)
 
     @property
     def habits(self) -> Habits:
@@ -59,8 +62,9 @@ class Driven:
             pytest.skip(f"{self.client.title} has no event {name}")
         return self.events[name]
 
-    def requests_with(self, text: str) -> list[Request]:
-        return [r for r in self.model.requests if r.generates and r.holds(text)]
+    def asked_in(self, event: str) -> tuple[Request, ...]:
+        """What the model was asked from the beginning of an event's context to its end."""
+        return self.requests[event]
 
 
 @pytest.fixture(scope="session")
@@ -86,24 +90,24 @@ def driven(request: pytest.FixtureRequest, engine: Engine, folder: Path) -> Iter
     """
     environ = {**os.environ, "HOME": str(folder / "person")}
     home, _ = groups.init(folder / request.param)
-    group = groups.add(home, "scout", request.param, None).paths
+    group = groups.add(home, "scout", GroupSettings(client=request.param)).paths
     (group.memory / "index.md").write_bytes(as_file(hard_text("as it was")))
     definition = group.memory / "system" / "definition.md"
     definition.write_bytes(as_file(astral_text("rules")))
 
-    def edit(event: str) -> None:
-        if event != "startup":
-            (group.memory / "index.md").write_bytes(as_file(hard_text(f"edited for {event}")))
-
     with _container(engine, home, environ) as driven:
-        for report in watch(
-            driven.client,
-            driven.processes,
-            driven.model,
-            lambda: read_memory(group),
-            begins=edit,
-        ):
+        begun: dict[str, int] = {}
+
+        def begins(event: str) -> None:
+            begun[event] = len(driven.model.requests)
+            if event != "startup":
+                edited = as_file(hard_text(f"edited for {event}"))
+                (group.memory / "index.md").write_bytes(edited)
+
+        memory = partial(read_memory, group)
+        for report in watch(driven.client, driven.processes, driven.model, memory, begins=begins):
             driven.events[report.event] = report
+            driven.requests[report.event] = driven.model.since(begun.get(report.event, 1 << 30))
         yield driven
 
 
@@ -117,4 +121,4 @@ def _container(engine: Engine, home: Home, environ: dict[str, str]) -> Iterator[
 
 @contextmanager
 def _building() -> Iterator[Progress]:
-    yield lambda tag, line: print(tag, line)
+    yield print

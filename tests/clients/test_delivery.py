@@ -42,22 +42,20 @@ def test_startup(driven: Driven) -> None:
 def test_fresh_again(driven: Driven, event: str) -> None:
     """After clear and compact the context holds what the files say now, once and whole."""
     _whole(driven.event(event))
-    assert driven.requests_with(f"edited for {event}")
+    assert any(request.holds(f"edited for {event}") for request in driven.asked_in(event))
 
 
 @pytest.mark.parametrize("event", ["resume", "fork"])
 def test_not_again(driven: Driven, event: str) -> None:
     """On resume and fork nothing is delivered: the context holds it already."""
     _nothing(driven.event(event))
-    assert not driven.requests_with(f"edited for {event}")
+    assert not any(request.holds(f"edited for {event}") for request in driven.asked_in(event))
 
 
 def test_context_of_resume_still_holds_the_memory(driven: Driven) -> None:
     """What was delivered at the start is in the request after a resume, too."""
     driven.event("resume")
-    with driven.shell("still") as shell:
-        driven.client.events["resume"](shell)
-        last = [request for request in shell.requests() if request.tools][-1]
+    last = [request for request in driven.asked_in("resume") if request.tools][-1]
     assert last.holds("PANNIER MEMORY")
 
 

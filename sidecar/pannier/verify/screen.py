@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
 
 import pyte
 
 LINES = 50
 COLUMNS = 160
 
-# What pyte would show as text or stumble over: keyboard protocols and other private modes, device
-# control strings. None of it changes what stands on the screen.
-_UNKNOWN = re.compile(
-    r"\x1b\[[<=>][0-9;:]*[ -/]*[@-~]"
-    r"|\x1b\[\?[0-9;:]*(?:[ -/]+[@-~]|[^-hlJKn0-9;:?$ -/])"
-    r"|\x1b\[[0-9;:]*[ -/]+[@-~]"
-    r"|\x1b[PX^_].*?\x1b\\",
+# Control sequences, and device control, privacy and application strings (ECMA-48, 5.4 and 5.6).
+_SEQUENCE = re.compile(
+    r"\x1b\[(?P<parameters>[0-?]*)(?P<between>[ -/]*)(?P<final>[@-~])|\x1b[PX^_].*?\x1b\\",
     re.DOTALL,
 )
+_PLAIN = re.compile(r"[0-9;]*")
+_PRIVATE = re.compile(r"\?[0-9;]*")
+_PRIVATE_FINALS = "hlJK"
 # The beginning of a sequence whose end has not come yet.
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[PX^_\]][^\x07\x1b]*\x1b?|[ -/]*)?$")
 _UNFINISHED_LIMIT = 65_536
@@ -35,6 +37,23 @@ class _Pyte(pyte.Screen):
         self._replies.append(data)
 
 
+class _Tolerant:
+    """Hands on to pyte what the stream finds. One with parameters that pyte does not expect is
+    passed over, as a terminal would do."""
+
+    def __init__(self, screen: pyte.Screen) -> None:
+        self._screen = screen
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        event = getattr(self._screen, name)
+
+        def tolerant(*args: object, **kwargs: object) -> None:
+            with suppress(TypeError, ValueError, LookupError):
+                event(*args, **kwargs)
+
+        return tolerant
+
+
 class Screen:
     """50 lines of 160 columns. Not safe to use from several threads."""
 
@@ -43,7 +62,7 @@ class Screen:
         self._rest = ""
         self._replies: list[str] = []
         self._screen = _Pyte(COLUMNS, LINES, self._replies)
-        self._stream = pyte.Stream(self._screen)
+        self._stream = pyte.Stream(cast(pyte.Screen, _Tolerant(self._screen)))
 
     def feed(self, data: bytes) -> bytes:
         """Show output of the program. Returns what the terminal types back to its queries."""
@@ -53,7 +72,7 @@ class Screen:
         if len(text) - cut > _UNFINISHED_LIMIT:
             cut = len(text)
         text, self._rest = text[:cut], text[cut:]
-        self._stream.feed(_UNKNOWN.sub("", text))
+        self._stream.feed(_SEQUENCE.sub(_known, text))
         replies = "".join(self._replies).encode()
         self._replies.clear()
         return replies
@@ -65,3 +84,15 @@ class Screen:
     def text(self) -> str:
         """The lines, without what is blank at their ends and at the screen's."""
         return "\n".join(line.rstrip() for line in self._screen.display).strip("\n")
+
+
+def _known(sequence: re.Match[str]) -> str:
+    """A sequence that pyte can take, or nothing: it shows or stumbles over keyboard protocols and
+    other private ones, none of which changes what stands on the screen."""
+    if sequence["final"] is None or sequence["between"]:
+        return ""
+    parameters = sequence["parameters"]
+    if _PLAIN.fullmatch(parameters):
+        return sequence[0]
+    known = sequence["final"] in _PRIVATE_FINALS and _PRIVATE.fullmatch(parameters)
+    return sequence[0] if known else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pannier.verify.screen import Screen
@@ -26,6 +26,9 @@ def test_unknown_sequences_leave_nothing() -> None:
         b"\x1b[?u",
         b"\x1b[>4;2m",
         b"\x1b[?4m",
+        b"\x1b[>4;?m",
+        b"\x1b[4:3m",
+        b"\x1b[?1;2c",
         b"\x1b[?2026$p",
         b"\x1b[?2004h",
         b"\x1b]11;?\x07",
@@ -51,7 +54,11 @@ def test_split_anywhere() -> None:
         assert screen.text() == whole.text()
 
 
-@given(st.lists(st.binary(max_size=40) | st.just(b"\x1b["), max_size=10))
+_SEQUENCES = st.from_regex(rb"\A\x1b(\[[0-?]{0,5}[ -/]?[@-~]|[ -/]?[0-Z])\Z")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.binary(max_size=40) | st.just(b"\x1b[") | _SEQUENCES, max_size=10))
 def test_any_bytes(pieces: list[bytes]) -> None:
     """Nothing that a program sends is an error."""
     screen = Screen()
