@@ -11,24 +11,24 @@ from pannier import __version__
 from pannier.cli.context import Context
 from pannier.errors import PannierError
 
-# name → module that holds a click command of the same name with `-` as `_`.
+# name → what `pannier --help` says of it. Each lies in the module of its name here, as `command`.
 COMMANDS: dict[str, str] = {
-    "init": "init",
-    "group": "group",
-    "run": "run",
-    "up": "up",
-    "exec": "exec",
-    "stop": "stop",
-    "ps": "ps",
-    "image": "image",
-    "mounts": "mounts",
-    "verify": "verify",
-    "doctor": "doctor",
+    "init": "Make a pannier home.",
+    "group": "Make and look at agent groups.",
+    "run": "Run a group's client in a container, in this terminal.",
+    "up": "Start a container of a group that stays up.",
+    "exec": "Run the client in the container that is up.",
+    "stop": "Stop and remove every container of a group.",
+    "ps": "List the containers of this home.",
+    "image": "Build and list the images of the agent programs.",
+    "mounts": "Say what groups may see of the host.",
+    "verify": "Check that memory reaches the model, whole.",
+    "doctor": "Say what is wrong, and what to do.",
 }
 
 
 class _Commands(click.Group):
-    """Imports a command's module only when it is used: `--help` stays quick."""
+    """Imports a command's module only when that command is used: `--help` stays quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -36,10 +36,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"pannier.cli.{COMMANDS[cmd_name]}")
-        command = module.command
+        command = import_module(f"pannier.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
