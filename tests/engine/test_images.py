@@ -248,6 +248,13 @@ def test_a_broken_state_does_not_stop_claude(run: Run, image: str, home: Path, s
     assert (home / ".claude" / ".claude.json").read_text() == f"{state}\n"
 
 
+def test_a_state_that_cannot_be_written_is_told(run: Run, image: str) -> None:
+    """Without a writable HOME Claude Code drops the memory in silence: the image says so."""
+    out = run(image, "claude", "--version", read_only=True)
+    assert "/home/agent/.claude cannot be written" in out
+    assert "(Claude Code)" in out
+
+
 def test_a_failed_build_says_why_and_leaves_no_image(engine: Engine) -> None:
     """The error has the reason in one line, and the log what the step printed."""
     todo = toy_recipes(fakes.CLIENT, b"ARG AGENT\nFROM ${AGENT}\nRUN echo look here; exit 3\n")
