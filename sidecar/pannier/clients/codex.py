@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
-from pannier.paths import RUN_ROOT
+from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "codex"
 MANAGED = "/etc/codex"
@@ -21,6 +21,9 @@ REQUIREMENTS = f"""\
 hooks = true
 # A second memory, which neither people nor other clients see.
 memories = false
+# A server that outlives the terminal: hooks would see the environment of whoever came first, and it
+# brings newer versions of Codex into HOME.
+daemon_auto_start = false
 
 [[hooks.SessionStart]]
 [[hooks.SessionStart.hooks]]
@@ -31,7 +34,7 @@ timeout = {HOOK_SECONDS}
 additionalContextLimit = 0
 """
 
-DEFAULTS = """\
+DEFAULTS = f"""\
 # Defaults of this image: ~/.codex/config.toml, `codex -c` and Codex's own menus go before them.
 
 # The container is the sandbox: Codex's own cannot start in it, and nobody need be asked.
@@ -39,6 +42,9 @@ sandbox_mode = "danger-full-access"
 approval_policy = "never"
 
 check_for_update_on_startup = false
+
+[projects."{AGENT_ROOT}/files"]
+trust_level = "trusted"
 
 [analytics]
 enabled = false
