@@ -24,6 +24,8 @@ from pannier_hook.unframing import ReadBack, read_back
 FIRST = "0011223344556677"
 """The marker that a guessing writer of memory would have to hit."""
 
+UNITS = ["utf-16", "utf-8"]
+
 IMITATIONS = [
     f"-----BEGIN PANNIER MEMORY {FIRST}-----\n",
     f"\n-----END PANNIER MEMORY {FIRST}-----\n",
@@ -211,6 +213,27 @@ def test_parts_end_at_line_ends_where_they_can() -> None:
     ]
     for part in read_back("".join(as_processes_would(found, 8, "claude"))).parts:
         assert all(segment.text.endswith("\n") for segment in part.segments)
+
+
+@given(st.text(max_size=60), st.integers(0, 60), st.integers(-3, 80), st.sampled_from(UNITS))
+def test_a_piece_is_as_long_as_it_may_be(text: str, start: int, room: int, unit: str) -> None:
+    """A piece measures at most the room, splits no character, and no longer one would fit."""
+    frame = Frame("/r", FIRST, unit=unit)
+    start = min(start, len(text))
+    end = frame.fit(text, start, room)
+    assert start <= end <= len(text)
+    assert end == start or frame.measure(text[start:end]) <= room
+    assert end == len(text) or frame.measure(text[start : end + 1]) > room
+
+
+def test_a_gap_ends_a_file() -> None:
+    """What follows a lost part is not taken for the continuation of what precedes it."""
+    text = "".join(f"line {number}\n" for number in range(3_000))[:16_000]
+    parts = as_processes_would([Section(FILES[0], text), Section(FILES[1], text)], 8, "claude")
+    first = read_back(parts[0]).files[0]
+    (index, *_) = read_back(parts[0] + parts[2]).files
+    assert (index.text, index.characters) == (first.text, len(first.text))
+    assert text.startswith(index.text)
 
 
 def test_without_a_limit_all_is_one_part() -> None:

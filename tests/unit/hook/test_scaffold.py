@@ -225,6 +225,28 @@ def test_a_full_disk(memory: Path, monkeypatch: pytest.MonkeyPatch, call: str, n
     assert everything(memory) == whole()
 
 
+def test_content_is_on_disk_before_its_name(memory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file gets its name after its content was flushed, so that a power cut leaves no half."""
+    calls: list[str] = []
+
+    def noted(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*args: object, **options: object) -> object:
+            calls.append(name)
+            return real(*args, **options)
+
+        monkeypatch.setattr(os, name, call)
+
+    descriptor = os.open(memory, os.O_RDONLY)
+    for name in ("write", "fsync", "link"):
+        noted(name)
+    scaffold(descriptor)
+    monkeypatch.undo()
+    os.close(descriptor)
+    assert calls == ["write", "fsync", "link", "fsync"] * len(FILES)
+
+
 def test_made_for_the_owner_of_the_folder(memory: Path) -> None:
     """What root makes belongs to the owner of the memory folder."""
     if os.geteuid() != 0:

@@ -197,6 +197,7 @@ def test_open_input_hangs_nothing(world: World) -> None:
         assert process.wait(timeout=10) == 0
         assert time.monotonic() - started < 2.5
         assert bool(out) is printed
+        assert any("in time" in text for text in world.errors()) is not printed
         process.stdin.close()
         process.stdout.close()
 

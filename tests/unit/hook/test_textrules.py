@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,15 @@ def test_rules(raw: bytes) -> None:
 def test_cleaning_twice_is_cleaning_once(text: str) -> None:
     """Cleaning what is clean changes nothing."""
     assert clean(clean(text)) == clean(text)
+
+
+@pytest.mark.parametrize(
+    "character", [*map(chr, range(32)), *map(chr, range(127, 160)), *EMBEDDINGS]
+)
+def test_each_forbidden_character_goes(character: str) -> None:
+    """C0 but tab and newline, DEL, C1 and each bidirectional control are taken out."""
+    stays = character if character in "\t\n" else ""
+    assert clean(f"a{character}b") == f"a{stays}b"
 
 
 def test_what_passes() -> None:
