@@ -50,7 +50,6 @@ def default_settings() -> dict[str, object]:
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
-        "hooksConfig": {"notifications": False},
         "ide": {"hasSeenNudge": True},
         "security": {
             "folderTrust": {"enabled": False},
@@ -135,23 +134,32 @@ def resume(shell: Shell) -> None:
 
 
 def clear(shell: Shell) -> None:
-    """There is no such thing without a terminal."""
+    """There is no such thing without a terminal.
+
+    The prompts are no other event's: beside the first one, the client has an older session's
+    prompts summarized.
+    """
+    first, second = "Say it is day.", "Say it is night."
     terminal = shell.terminal("gemini")
     terminal.wait_for("Type your message", seconds=60)
-    _submit(terminal, "Say hello.")
-    shell.wait_for_request("Say hello.")
+    _submit(terminal, first)
+    shell.wait_for_request(first)
     terminal.wait_for("Type your message")
     shell.observe()
     _submit(terminal, "/clear", shown="Clear the screen and start a new session")
-    _wait_until_gone(terminal, "Say hello.")
-    _submit(terminal, "Say goodbye.")
-    shell.wait_for_request("Say goodbye.")
+    _wait_until_gone(terminal, first)
+    _submit(terminal, second)
+    shell.wait_for_request(second)
+
+
+TYPING = 0.2
+"""Seconds. A return less than 30 ms after a character is taken for part of a pasted text."""
 
 
 def _submit(terminal: Terminal, line: str, *, shown: str = "") -> None:
-    """A return that comes at once counts as part of a pasted text."""
     terminal.send(line)
     terminal.wait_for(shown or line)
+    time.sleep(TYPING)
     terminal.send("\r")
 
 
