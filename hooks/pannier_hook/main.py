@@ -1,8 +1,11 @@
 """pannier-hook EVENT --client CLIENT [--part I/N] [--source SOURCE] [--root DIR] [--spool DIR]
 
 Events: session-start and user-prompt, called by a client with its JSON on standard input;
-boot [-- COMMAND …], the entrypoint of an agent's image; look PATH …, what a container sees;
-scaffold, what is missing of the memory's first files. An event never exits other than 0.
+scaffold, which makes what is missing of a memory's first files. They never exit other than 0.
+Also boot [-- COMMAND …], the entrypoint of an agent's image, and look PATH …, what it sees.
+
+An agent of your own: --client custom prints the memory as plain text. Without JSON that names a
+source on standard input, say it: --source startup for a fresh context, --source resume else.
 """
 
 from __future__ import annotations
