@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Derive apt sources for a Debian release from the machine's own apt sources.
 
-    debian_sources.py sources SUITE [KEYRING]   a deb822 file for SUITE: the release, its updates, its security
-    debian_sources.py mirror SUITE              the archive that holds SUITE itself, for debootstrap
+    debian_sources.py sources SUITE   a deb822 file: the release SUITE, its updates, its security
+    debian_sources.py mirror SUITE    the archive that holds SUITE itself, for debootstrap
 
-No archive is named here: a machine's administrator has already said where Debian is to be fetched from, and
-that place holds the neighbouring releases too. Both of apt's formats are read (sources.list(5)), and the
-`mirror+file:` lists of Debian's cloud images. Python >= 3.9, standard library only: it runs before anything
-is installed.
+No archive is named here: whoever looks after the machine has already said where Debian is to be
+fetched from, and that place holds the neighbouring releases too. Both of apt's formats are read
+(sources.list(5)), and the `mirror+file:` lists of Debian's cloud images. Python >= 3.9, standard
+library only: it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SourcesError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """One archive and one suite of it, e.g. the archive of security updates and `bookworm-security`."""
+    """One archive and one suite of it, e.g. `bookworm-security`."""
 
     uri: str
     suite: str
@@ -48,7 +48,7 @@ def parse_deb822(text: str) -> Iterator[Source]:
     """Read the deb822 format: stanzas of `Key: values`, continued by indented lines."""
     for stanza in re.split(r"\n[ \t]*\n", text):
         fields = _fields(stanza)
-        if "deb" not in fields.get("types", ()) or fields.get("enabled", ["yes"])[0].lower() in ("no", "false"):
+        if "deb" not in fields.get("types", ()) or fields.get("enabled") in (["no"], ["false"]):
             continue
         for uri in fields.get("uris", ()):
             for suite in fields.get("suites", ()):
@@ -73,8 +73,8 @@ def _fields(stanza: str) -> dict[str, list[str]]:
 def machine_sources(etc: Path = Path("/etc/apt")) -> list[Source]:
     """Every source that this machine's apt would use, in apt's order."""
     found: list[Source] = []
-    parts = sorted(p for p in (etc / "sources.list.d").glob("*") if p.suffix in (".list", ".sources"))
-    for path in [etc / "sources.list", *parts]:
+    parts = sorted((etc / "sources.list.d").glob("*"))
+    for path in [etc / "sources.list", *(p for p in parts if p.suffix in (".list", ".sources"))]:
         if path.is_file():
             parse = parse_deb822 if path.suffix == ".sources" else parse_one_line
             found.extend(parse(path.read_text(encoding="utf-8", errors="replace")))
@@ -82,7 +82,7 @@ def machine_sources(etc: Path = Path("/etc/apt")) -> list[Source]:
 
 
 def resolve(uri: str) -> str:
-    """Follow `mirror+file:` to the first archive of its list; other URIs are returned as they are."""
+    """Follow `mirror+file:` to the first archive of its list; other URIs stay as they are."""
     match = re.fullmatch(r"mirror\+file:(?://)?(/.+)", uri)
     if not match:
         return uri
@@ -101,12 +101,13 @@ def derive(sources: Iterable[Source], codename: str, suite: str) -> list[Source]
     derived: dict[str, Source] = {}
     for source in sources:
         pocket = _pocket(source.suite, codename)
-        uri = resolve(source.uri)
-        if pocket is None or "main" not in source.components or not uri.startswith(("http:", "https:")):
+        if pocket is None or "main" not in source.components:
             continue
-        derived.setdefault(pocket, Source(uri.rstrip("/"), suite + pocket, ("main",)))
+        uri = resolve(source.uri)
+        if uri.startswith(("http:", "https:")):
+            derived.setdefault(pocket, Source(uri.rstrip("/"), suite + pocket, ("main",)))
     if "" not in derived:
-        raise SourcesError(f"apt has no http source with Debian {codename} main (see /etc/apt/sources.list.d)")
+        raise SourcesError(f"no http source of Debian {codename} main in /etc/apt/sources.list.d")
     return [derived[pocket] for pocket in POCKETS if pocket in derived]
 
 
@@ -117,11 +118,12 @@ def _pocket(suite: str, codename: str) -> str | None:
     return None
 
 
-def render(sources: Iterable[Source], keyring: str = KEYRING) -> str:
-    """A deb822 file for apt."""
+def render(sources: Iterable[Source]) -> str:
+    """A deb822 file for apt, trusting Debian's own keys."""
     return "\n".join(
-        f"Types: deb\nURIs: {s.uri}\nSuites: {s.suite}\nComponents: {' '.join(s.components)}\nSigned-By: {keyring}\n"
-        for s in sources
+        f"Types: deb\nURIs: {source.uri}\nSuites: {source.suite}\n"
+        f"Components: {' '.join(source.components)}\nSigned-By: {KEYRING}\n"
+        for source in sources
     )
 
 
@@ -133,18 +135,18 @@ def os_release(path: Path = Path("/etc/os-release")) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) not in (2, 3) or arguments[0] not in ("sources", "mirror"):
-        print("usage: debian_sources.py sources|mirror SUITE [KEYRING]", file=sys.stderr)
+    if len(arguments) != 2 or arguments[0] not in ("sources", "mirror"):
+        print("usage: debian_sources.py sources|mirror SUITE", file=sys.stderr)
         return 2
-    release = os_release()
     try:
+        release = os_release()
         if release.get("ID") != "debian":
-            raise SourcesError(f"this is {release.get('NAME', 'no Debian')}; its archive does not hold Debian's releases")
+            raise SourcesError(f"{release.get('NAME', 'this system')} has no archive of Debian's")
         derived = derive(machine_sources(), release.get("VERSION_CODENAME", ""), arguments[1])
     except (SourcesError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(derived[0].uri if arguments[0] == "mirror" else render(derived, *arguments[2:]))
+    print(derived[0].uri if arguments[0] == "mirror" else render(derived))
     return 0
 
 
