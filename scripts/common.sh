@@ -45,7 +45,7 @@ quietly() {
     local log=$1
     shift
     mkdir -p "$(dirname "$log")"
-    "$@" >"$log" 2>&1 9>&- </dev/null && return
+    "$@" >"$log" 2>&1 </dev/null && return
     printf '%s\n' "--- the end of $log:" >&2
     tail -n 15 "$log" >&2
     return 1
