@@ -16,6 +16,7 @@ from pannier.clients.client import Client
 from pannier.engine import Engine, images
 from pannier.engine.recipes import Recipe, Sources, read_sources, recipes
 from pannier.settings import HomeSettings
+from tests.engine.person import Person
 from tests.unit.images import fakes
 
 BASE = HomeSettings().base_image
@@ -323,3 +324,32 @@ def test_another_base_with_a_user_1000_works(engine: Engine, run: Run) -> None:
 
 
 _TAKEN = b"ARG BASE\nFROM ${BASE}\nRUN useradd --uid 1000 node\n"
+
+
+def test_the_images_are_listed(person: Person, image: str) -> None:
+    """`pannier image list` names each agent image, and which of them is today's."""
+    rows = json.loads(person.pannier("image", "list", "--json"))
+    [row] = [row for row in rows if row["tag"] == image]
+    assert row["client"] == "claude"
+    assert row["hook"] == __version__
+    assert row["current"] is True
+    assert row["size"] > 0
+    assert image in person.pannier("image", "list", COLUMNS="160")
+
+
+def test_a_dry_run_builds_nothing(engine: Engine, person: Person, image: str) -> None:
+    """`--dry-run` says of each image whether it is there, and leaves the engine as it is."""
+    out = person.pannier("image", "build", "claude", "--dry-run")
+    assert f"{image}  is there" in out
+    out = person.pannier("image", "build", "claude", "--dry-run", "--base", "nosuch/base:1")
+    assert out.count("would be built") == len(out.splitlines())
+    missing = out.splitlines()[-1].split()[0]
+    assert not engine.has_image(missing)
+
+
+def test_a_base_that_cannot_be_had_is_one_clear_line(person: Person) -> None:
+    """A failed build ends with status 1, what docker printed, one reason and a way out."""
+    done = person.run("image", "build", "claude", "--base", "localhost:1/nosuch:1")
+    assert done.returncode == 1
+    assert "pannier: pannier-agent:" in done.stderr
+    assert "base_image in pannier.yaml" in done.stderr
