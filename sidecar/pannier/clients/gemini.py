@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
+from pannier_hook.clients import CLIENTS as HOOK
 
 ETC = "/etc/gemini-cli"
 """Everything in it must belong to root and be writable for nobody else: the client ignores it
@@ -24,7 +25,7 @@ def managed_settings() -> dict[str, object]:
         "hooks": {
             # Marks the session: what a session start injects is lost on the next resume.
             "SessionStart": [_hook("session-start")],
-            "BeforeAgent": [_hook("user-prompt")],
+            HOOK["gemini"].hook_event_name: [_hook("user-prompt")],
         },
         "hooksConfig": {"enabled": True},
         # Its file tools work in the working directory and in these; nowhere else.
@@ -67,14 +68,30 @@ def _hook(event: str) -> dict[str, object]:
     return {"hooks": [entry]}
 
 
-# In both policies a tool's arguments are matched as JSON, each member between two NUL characters.
+# A rule sees a tool's arguments as JSON, each member between two NUL characters.
+_EDIT = rf'\x00"file_path":"{MEMORY}/(?![^"]*\.\./)[^"\\]+"\x00'
+_TIDY = (
+    r'\x00"command":"(?:mkdir|mv|rm|rmdir)(?= )'
+    r'(?![^"]*\.\.)'
+    rf'(?![^"]* (?!-[a-zA-Z]+[ "]|{MEMORY}/[\w.]))'
+    r'[-\w./ ]+"\x00'
+)
+_OWN_MEMORY = r'\x00"file_path":"[^"]*/\.gemini/(GEMINI\.md"|tmp/[^"]*/memory/)'
 
 MEMORY_POLICY = f"{ETC}/policies/pannier.toml"
-MEMORY_RULES = rf"""
-# Memory is edited without asking, also without a person. Paths that lead out of it are not meant.
+MEMORY_RULES = f"""
+# Memory is edited without asking, with a person or without.
 [[rule]]
 toolName = ["write_file", "replace"]
-argsPattern = '\x00"file_path":"{MEMORY}/(?![^"]*\.\./)[^"\\]+"\x00'
+argsPattern = '{_EDIT}'
+decision = "allow"
+priority = 500
+modes = ["default", "autoEdit", "yolo"]
+
+# And tidied up, by commands of which every path lies in it and is written out.
+[[rule]]
+toolName = "run_shell_command"
+argsPattern = '{_TIDY}'
 decision = "allow"
 priority = 500
 modes = ["default", "autoEdit", "yolo"]
@@ -82,7 +99,7 @@ modes = ["default", "autoEdit", "yolo"]
 # The client's own memory: files that it would read into every session, hidden from people.
 [[rule]]
 toolName = ["write_file", "replace"]
-argsPattern = '\x00"file_path":"[^"]*/\.gemini/(GEMINI\.md"|tmp/[^"]*/memory/)'
+argsPattern = '{_OWN_MEMORY}'
 decision = "deny"
 priority = 600
 denyMessage = "Lasting memory is kept in {MEMORY}; begin at its index.md. This file is not used."
