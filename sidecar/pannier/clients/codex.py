@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
@@ -68,9 +69,15 @@ def _startup(shell: Shell) -> None:
 
 
 def _resume(shell: Shell) -> None:
-    shell.run(*_turn("hello"))
+    session = _first_turn(shell)
     shell.observe()
-    shell.run("codex", "exec", "resume", "--last", "again")
+    shell.run("codex", "exec", "resume", session, "again")
+
+
+def _fork(shell: Shell) -> None:
+    session = _first_turn(shell)
+    shell.observe()
+    shell.run("codex", "exec", "fork", session, "again")
 
 
 def _clear(shell: Shell) -> None:
@@ -103,6 +110,14 @@ def _compact(shell: Shell) -> None:
 
 def _turn(prompt: str) -> tuple[str, ...]:
     return ("codex", "exec", prompt)
+
+
+def _first_turn(shell: Shell) -> str:
+    said = shell.run(*_turn("hello")).output
+    found = re.search(r"^session id: (\S+)$", said, re.MULTILINE)
+    if found is None:
+        raise ValueError(said)
+    return found[1]
 
 
 def _ask(server: Dialogue, number: int, method: str, **parameters: object) -> Any:
@@ -150,7 +165,17 @@ CLIENT = Client(
     skeleton={".codex/AGENTS.md": Link(f"{RUN_ROOT}/instructions/AGENTS.md")},
     endpoint=_endpoint,
     headless=_turn,
-    events={"startup": _startup, "resume": _resume, "clear": _clear, "compact": _compact},
+    events={
+        "startup": _startup,
+        "resume": _resume,
+        "clear": _clear,
+        "compact": _compact,
+        "fork": _fork,
+    },
     own_settings=(".codex/hooks.json", ".codex/config.toml"),
     fresh=frozenset({"startup", "clear", "compact"}),
+    notes=(
+        "Codex tells nobody when a person goes back to the first prompt of a session: the memory "
+        "is missing then, until the next /clear, /new or compaction.",
+    ),
 )
