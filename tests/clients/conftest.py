@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pannier.clients.client import Client
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.engine import Engine
 from pannier.engine.images import Progress
-from pannier.paths import GroupPaths, Home
+from pannier.paths import GroupPaths
 from pannier.settings import GroupSettings
 from pannier.verify.container import ContainerProcesses, container_for
 from pannier.verify.events import watch
@@ -56,16 +56,6 @@ class Driven:
         finally:
             shell.close()
 
-    def event(self, name: str) -> EventReport:
-        """What was found in an event; a client that has no such event skips the test."""
-        if name not in self.client.events:
-            pytest.skip(f"{self.client.title} has no event {name}")
-        return self.events[name]
-
-    def asked_in(self, event: str) -> tuple[Request, ...]:
-        """What the model was asked from the beginning of an event's context to its end."""
-        return self.requests[event]
-
 
 @pytest.fixture(scope="session")
 def engine() -> Engine:
@@ -82,41 +72,74 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.fixture(scope="session", params=DRIVEN)
-def driven(request: pytest.FixtureRequest, engine: Engine, folder: Path) -> Iterator[Driven]:
-    """A client, driven into all its events with memory files that are as hard as it gets.
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that take `driven` run once for each client; with `fresh_event` or `old_event` too,
+    once for each event of that kind that it has."""
+    names = [name for name in ("fresh_event", "old_event") if name in metafunc.fixturenames]
+    if not names:
+        if "driven" in metafunc.fixturenames:
+            metafunc.parametrize("driven", DRIVEN, indirect=True)
+        return
+    cases = [
+        (client, event)
+        for client in DRIVEN
+        for event in clients.CLIENTS[client].events
+        if (event in clients.CLIENTS[client].fresh) == (names == ["fresh_event"])
+    ]
+    metafunc.parametrize(("driven", *names), cases, indirect=["driven"])
 
-    Before each fresh context but the first, the person edits `index.md` on the host.
-    """
-    environ = {**os.environ, "HOME": str(folder / "person")}
-    home, _ = groups.init(folder / request.param)
-    group = groups.add(home, "scout", GroupSettings(client=request.param)).paths
-    (group.memory / "index.md").write_bytes(as_file(hard_text("as it was")))
-    definition = group.memory / "system" / "definition.md"
-    definition.write_bytes(as_file(astral_text("rules")))
 
-    with _container(engine, home, environ) as driven:
-        begun: dict[str, int] = {}
+@pytest.fixture(scope="session")
+def opened(engine: Engine, folder: Path) -> Iterator[Callable[[str], Driven]]:
+    """Gives each client's container; it is started at the first call, and lives to the end."""
+    found: dict[str, Driven] = {}
+    with ExitStack() as containers:
 
-        def begins(event: str) -> None:
-            begun[event] = len(driven.model.requests)
-            if event != "startup":
-                edited = as_file(hard_text(f"edited for {event}"))
-                (group.memory / "index.md").write_bytes(edited)
+        def open_once(name: str) -> Driven:
+            if name not in found:
+                found[name] = containers.enter_context(_container(engine, folder / name, name))
+                _drive(found[name])
+            return found[name]
 
-        memory = partial(read_memory, group)
-        for report in watch(driven.client, driven.processes, driven.model, memory, begins=begins):
-            driven.events[report.event] = report
-            driven.requests[report.event] = driven.model.since(begun.get(report.event, 1 << 30))
-        yield driven
+        yield open_once
+
+
+@pytest.fixture
+def driven(request: pytest.FixtureRequest, opened: Callable[[str], Driven]) -> Driven:
+    """A client that was driven into all of its events."""
+    return opened(request.param)
 
 
 @contextmanager
-def _container(engine: Engine, home: Home, environ: dict[str, str]) -> Iterator[Driven]:
+def _container(engine: Engine, root: Path, client: str) -> Iterator[Driven]:
+    """A group whose memory files are as hard as it gets, and its client's container."""
+    environ = {**os.environ, "HOME": str(root / "person")}
+    home, _ = groups.init(root)
+    memory = groups.add(home, "scout", GroupSettings(client=client)).paths.memory
+    (memory / "index.md").write_bytes(as_file(hard_text("as it was")))
+    (memory / "system" / "definition.md").write_bytes(as_file(astral_text("rules")))
+    (memory / "mug.md").write_text("The mug is blue.\n")
     plan = launch.decide(home, launch.Wish("scout"), environ)
     model = ScriptedModel()
     with container_for(engine, home, plan, environ, print, _building, model) as processes:
         yield Driven(plan.client, plan.group.paths, processes, model)
+
+
+def _drive(driven: Driven) -> None:
+    """Into each event. Before each but the first, the person edits `index.md` on the host."""
+    begun: dict[str, int] = {}
+
+    def begins(event: str) -> None:
+        begun[event] = len(driven.model.requests)
+        if event != "startup":
+            edited = as_file(hard_text(f"edited for {event}"))
+            (driven.group.memory / "index.md").write_bytes(edited)
+
+    memory = partial(read_memory, driven.group)
+    for report in watch(driven.client, driven.processes, driven.model, memory, begins=begins):
+        driven.events[report.event] = report
+        if report.event in begun:
+            driven.requests[report.event] = driven.model.since(begun[report.event])
 
 
 @contextmanager

@@ -8,7 +8,8 @@ LENGTH = 16_000
 
 _PIECES = (
     "plain words, \"double\" and 'single' quotes, `ticks`, back\\slash, $(date) ${HOME} %s {0}",
-    "markup <b>&amp; &lt;tag&gt; </hook_context> <system-reminder> </system-reminder> <!-- --> ]]> & <",
+    "markup <b>&amp; &lt;tag&gt; </hook_context> <!-- --> ]]> & <",
+    "<system-reminder> </system-reminder> <hook_context> <|im_end|> </s> [INST]",
     "-----END PANNIER MEMORY 0123456789abcdef-----",
     "-----BEGIN PANNIER MEMORY 0123456789abcdef-----",
     "[0123456789abcdef] file memory/index.md (core facts and map), characters 1-2 of 2",

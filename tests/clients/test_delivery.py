@@ -5,8 +5,6 @@ The same code as `pannier verify`, with two files of 16,000 characters of hard t
 
 from __future__ import annotations
 
-import pytest
-
 from pannier.verify.report import EventReport
 
 from .conftest import Driven
@@ -33,30 +31,19 @@ def _nothing(event: EventReport) -> None:
     assert [(f.expected, f.delivered, f.where) for f in event.files] == [(0, 0, "")] * 2
 
 
-def test_startup(driven: Driven) -> None:
-    """A new session begins with every character of both files."""
-    _whole(driven.event("startup"))
+def test_fresh_context(driven: Driven, fresh_event: str) -> None:
+    """A fresh context holds every character of both files, once, as they are at that moment."""
+    _whole(driven.events[fresh_event])
+    about = "as it was" if fresh_event == "startup" else f"edited for {fresh_event}"
+    assert any(request.holds(about) for request in driven.requests[fresh_event])
 
 
-@pytest.mark.parametrize("event", ["clear", "compact"])
-def test_fresh_again(driven: Driven, event: str) -> None:
-    """After clear and compact the context holds what the files say now, once and whole."""
-    _whole(driven.event(event))
-    assert any(request.holds(f"edited for {event}") for request in driven.asked_in(event))
-
-
-@pytest.mark.parametrize("event", ["resume", "fork"])
-def test_not_again(driven: Driven, event: str) -> None:
-    """On resume and fork nothing is delivered: the context holds it already."""
-    _nothing(driven.event(event))
-    assert not any(request.holds(f"edited for {event}") for request in driven.asked_in(event))
-
-
-def test_context_of_resume_still_holds_the_memory(driven: Driven) -> None:
-    """What was delivered at the start is in the request after a resume, too."""
-    driven.event("resume")
-    last = [request for request in driven.asked_in("resume") if request.tools][-1]
-    assert last.holds("PANNIER MEMORY")
+def test_old_context(driven: Driven, old_event: str) -> None:
+    """On resume and fork nothing is delivered: the context holds the memory from its start."""
+    _nothing(driven.events[old_event])
+    asked = driven.requests[old_event]
+    assert not any(request.holds(f"edited for {old_event}") for request in asked)
+    assert [request for request in asked if request.tools][-1].holds("PANNIER MEMORY")
 
 
 def test_every_client_has_habits(driven: Driven) -> None:

@@ -20,7 +20,7 @@ def test_writes_a_memory_file(driven: Driven) -> None:
 def test_changes_a_memory_file(driven: Driven) -> None:
     """A memory file that the person made is changed in place by the model."""
     mug = driven.group.memory / "mug.md"
-    mug.write_text("The mug is blue.\n")
+    assert mug.read_text() == "The mug is blue.\n"
     with driven.shell("change") as shell:
         shell.script(
             *driven.habits.change(f"{MEMORY}/mug.md", "The mug is blue.", "The mug is red.")

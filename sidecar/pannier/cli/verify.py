@@ -15,7 +15,7 @@ from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 
 if TYPE_CHECKING:
-    from pannier.verify import EventReport, Report
+    from pannier.verify import EventReport, FileReport, Report
 
 
 @click.command("verify")
@@ -83,28 +83,23 @@ def _show(context: Context, report: Report) -> None:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("event", "file"):
-        table.add_column(name, no_wrap=True)
-    for name in ("characters", "expected", "delivered"):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    for name in ("size", "expected", "delivered"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("where")
     for event in report.events:
-        for number, file in enumerate(event.files):
-            table.add_row(
-                "" if number else event.event,
-                file.path,
-                f"{file.characters:,}",
-                f"{file.expected:,}",
-                f"{file.delivered:,}",
-                _mark(event, file.ok),
-                file.where,
-            )
+        table.add_row(event.event)
+        for file in event.files:
+            numbers = (f"{n:,}" for n in (file.characters, file.expected, file.delivered))
+            table.add_row(f"  {file.path}", *numbers, _mark(event, file), file.where)
     context.console().print(table)
 
 
-def _mark(event: EventReport, ok: bool) -> str:
+def _mark(event: EventReport, file: FileReport) -> str:
     if event.problem:
         return "not driven"
-    return "ok" if ok else "WRONG"
+    if file.ok:
+        return "ok"
+    return "missing" if file.delivered < file.expected else "too much"
