@@ -13,8 +13,9 @@ help:  ## What there is to make
 demo: venv  ## The main job with real containers: no key, no questions, nothing left running
 	@scripts/with-engine python demo/run.py
 
-test: venv lint  ## All checks and all tests, with a container engine
-	@scripts/with-engine pytest $(PYTEST)
+test: venv  ## All checks and all tests, with a container engine
+	@status=0; scripts/lint || status=$$?; \
+	scripts/with-engine pytest $(PYTEST) || status=$$?; exit $$status
 
 test-unit: venv  ## The tests that need no container engine
 	@pytest tests/unit $(PYTEST)
