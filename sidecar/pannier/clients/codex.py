@@ -22,8 +22,8 @@ REQUIREMENTS = f"""\
 hooks = true
 # A second memory, which neither people nor other clients see.
 memories = false
-# A server that outlives the terminal: hooks would see the environment of whoever came first, and it
-# brings newer versions of Codex into HOME.
+# A server that outlives the terminal: hooks would see the environment of whoever came first, and an
+# updater comes with it.
 daemon_auto_start = false
 
 [[hooks.SessionStart]]
@@ -64,19 +64,19 @@ OpenAI-Project = "OPENAI_PROJECT"
 
 
 def _startup(shell: Shell) -> None:
-    shell.observe()
+    shell.observe("hello")
     shell.run(*_turn("hello"))
 
 
 def _resume(shell: Shell) -> None:
     session = _first_turn(shell)
-    shell.observe()
+    shell.observe("again")
     shell.run("codex", "exec", "resume", session, "again")
 
 
 def _fork(shell: Shell) -> None:
     session = _first_turn(shell)
-    shell.observe()
+    shell.observe("again")
     shell.run("codex", "exec", "fork", session, "again")
 
 
@@ -84,7 +84,7 @@ def _clear(shell: Shell) -> None:
     terminal = shell.terminal("codex", "hello")
     # At the end of a turn; in the middle of one Codex refuses to clear.
     terminal.wait_for("Worked for")
-    shell.observe()
+    shell.observe("again")
     for line in ("/clear", "again"):
         terminal.send(line)
         # Keys that come in one burst count as pasted, a return among them as a new line.
@@ -101,7 +101,7 @@ def _compact(shell: Shell) -> None:
     server.send(json.dumps({"method": "initialized"}))
     thread = _ask(server, 2, "thread/start")["thread"]["id"]
     _say(server, 3, thread, "hello")
-    shell.observe()
+    shell.observe("again")
     _ask(server, 4, "thread/compact/start", threadId=thread)
     _turn_ends(server)
     _say(server, 5, thread, "again")
