@@ -92,10 +92,14 @@ class Shell(Protocol):
     def dialogue(self, *argv: str) -> Dialogue:
         """Start with pipes."""
 
-    def observe(self) -> None:
+    def observe(self, prompt: str = "") -> None:
         """Only what reaches the model from here on belongs to the event. Call it once in an event,
         after what has to go before (a first turn, say) and before what begins the new context: a
-        test edits the memory files here."""
+        test edits the memory files here.
+
+        With `prompt`, only requests in which this stands as a text of its own count: a client may
+        have a session of its own at work on the side, for titles and the like.
+        """
 
     def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
         """Until a model request since the start of this event that holds `text` was answered."""

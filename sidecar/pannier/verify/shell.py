@@ -34,6 +34,7 @@ class EventShell:
         self._programs: list[Program] = []
         self._started = 0
         self._since = self._last_number()
+        self._prompt = ""
 
     def run(self, *argv: str, stdin: str = "", seconds: float = 120) -> Finished:
         program = RunProgram(self._processes, argv, self._job())
@@ -48,8 +49,9 @@ class EventShell:
     def dialogue(self, *argv: str) -> DialogueProgram:
         return self._keep(DialogueProgram(self._processes, argv, self._job()))
 
-    def observe(self) -> None:
+    def observe(self, prompt: str = "") -> None:
         self._since = self._last_number()
+        self._prompt = prompt
         self._on_observe()
 
     def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
@@ -65,8 +67,11 @@ class EventShell:
         self._model.script(*answers)
 
     def requests(self) -> tuple[Request, ...]:
-        """What the model was asked since `observe`."""
-        return self._model.since(self._since)
+        """What the model was asked since `observe`, in the context that was observed."""
+        asked = self._model.since(self._since)
+        if not self._prompt:
+            return asked
+        return tuple(r for r in asked if any(t.text.strip() == self._prompt for t in r.texts))
 
     def close(self) -> None:
         """End what still runs, and forget what was scripted."""

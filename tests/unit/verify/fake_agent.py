@@ -8,7 +8,7 @@
 `FAULT` makes it go wrong: `lost` (the last part is dropped), `cut` (the text is cut short),
 `twice` (every part comes twice), `again` (memory is injected on resume as well), `stale` (the old
 context is kept on clear), `changed` (one character differs), `title` (a request of another kind
-comes first).
+comes first), `aside` (a session of its own comes first).
 """
 
 from __future__ import annotations
@@ -65,6 +65,13 @@ def turn(source: str, prompt: str, old: list[dict[str, str]]) -> str:
     ]
     if FAULT == "title":
         ask([*messages[:1], {"role": "user", "content": "title for: " + injected[0]}], tools=False)
+    if FAULT == "aside":
+        ask(
+            [
+                {"role": "system", "content": injection("startup")[0]},
+                {"role": "user", "content": "x"},
+            ]
+        )
     said = ask(messages)
     HISTORY.write_text(json.dumps([*messages, {"role": "assistant", "content": said}]))
     return said

@@ -94,6 +94,17 @@ def test_other_requests_do_not_count(watch_events) -> None:
     assert event.ok
 
 
+def test_sessions_on_the_side_do_not_count(watch_events) -> None:
+    """Where the prompt is known, a session that the client has on the side is not measured."""
+
+    def observed(shell: Shell) -> None:
+        shell.observe("hello")
+        shell.run(*AGENT, "start", "startup", "hello")
+
+    assert not watch_events("aside", startup=startup)[0].ok
+    assert watch_events("aside", startup=observed)[0].ok
+
+
 def test_failing_drive(watch_events) -> None:
     """An event that cannot be driven says why, shows the output, and the next is still tried."""
 
