@@ -284,23 +284,40 @@ def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) ->
             raise
 
 
-def exec_in(engine: Engine, home: Home, wish: Wish) -> int:
-    """Run the client, or another program, in the group's container. Returns its status."""
+@dataclass(frozen=True)
+class Program:
+    """What `exec` runs, and where."""
+
+    container: Container
+    argv: tuple[str, ...]
+    workdir: str
+    thread: str
+
+
+def decide_exec(engine: Engine, home: Home, wish: Wish) -> Program:
+    """The client, or another program, in the group's container.
+
+    Raises UsageError, or EngineError if no container of the group is up.
+    """
     check_thread(wish.thread)
     group = groups.get(home, wish.folder)
     container = running_up(engine, home, group.folder)
-    client = clients.get(container.client)
-    argv = (wish.entrypoint,) if wish.entrypoint else client.program
+    program = (wish.entrypoint,) if wish.entrypoint else clients.get(container.client).program
     workdir = PurePosixPath(group.settings.workdir, wish.cwd or "")
+    return Program(container, (*program, *wish.args), str(workdir), wish.thread)
+
+
+def exec_in(program: Program, environ: Mapping[str, str]) -> int:
+    """Run it in this terminal. Returns its status."""
     ends = Ends.here()
     command = terminal.exec_attached(
-        container.id,
-        (*argv, *wish.args),
+        program.container.id,
+        program.argv,
         ends,
-        environment={"PANNIER_THREAD": wish.thread},
-        workdir=str(workdir),
+        environment={"PANNIER_THREAD": program.thread},
+        workdir=program.workdir,
     )
-    return terminal.foreground(command, engine.environ, ends)
+    return terminal.foreground(command, environ, ends)
 
 
 def running_up(engine: Engine, home: Home, folder: str) -> Container:

@@ -14,6 +14,8 @@ from pannier.launch import Wish
 @click.command("exec")
 @click.argument("folder")
 @program_options
+@click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run: for programs.")
 @click.pass_obj
 def command(
     context: Context,
@@ -22,6 +24,8 @@ def command(
     cwd: str | None,
     entrypoint: str | None,
     args: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
     """Run the client in the container that `pannier up FOLDER` started.
 
@@ -30,6 +34,21 @@ def command(
       pannier exec scout --thread planning
       pannier exec scout --entrypoint ls -- -l /workspace/agent/memory
     """
-    engine = Engine.find(context.environ)
+    if as_json and not dry_run:
+        raise click.UsageError("--json goes with --dry-run: the client has the terminal.")
+    home = context.home()
     wish = Wish(folder, thread=thread, cwd=cwd, entrypoint=entrypoint, args=args)
-    return launch.exec_in(engine, context.home(), wish)
+    program = launch.decide_exec(Engine.find(context.environ), home, wish)
+    if not dry_run:
+        return launch.exec_in(program, context.environ)
+    facts = {
+        "container": program.container.name,
+        "command": list(program.argv),
+        "workdir": program.workdir,
+        "thread": program.thread,
+    }
+    if as_json:
+        context.print_json(facts)
+    else:
+        context.say(f"Would run in {program.container.name}: {' '.join(program.argv)}")
+    return 0
