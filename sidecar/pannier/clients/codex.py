@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "codex"
@@ -63,6 +64,9 @@ OpenAI-Project = "OPENAI_PROJECT"
 """
 
 
+_CLEARED = "a new context"
+
+
 def _startup(shell: Shell) -> None:
     shell.observe("hello")
     shell.run(*_turn("hello"))
@@ -81,16 +85,17 @@ def _fork(shell: Shell) -> None:
 
 
 def _clear(shell: Shell) -> None:
-    terminal = shell.terminal("codex", "hello")
-    # At the end of a turn; in the middle of one Codex refuses to clear.
-    terminal.wait_for("Worked for")
-    shell.observe("again")
+    # In a terminal Codex also asks for a title, once a session and at a time of its own; not so of
+    # the session that is cleared, which began elsewhere.
+    terminal = shell.terminal("codex", "resume", _first_turn(shell))
+    terminal.wait_for("• ok")
+    shell.observe()
+    shell.script(Say(_CLEARED), Say(_CLEARED))
     for line in ("/clear", "again"):
         terminal.send(line)
-        # Keys that come in one burst count as pasted, a return among them as a new line.
         terminal.wait_for(f"› {line}")
         terminal.send("\r")
-    shell.wait_for_request("again")
+    terminal.wait_for(f"• {_CLEARED}")
     terminal.close()
 
 
@@ -140,6 +145,8 @@ def _turn_ends(server: Dialogue) -> None:
 def _endpoint(url: str) -> Endpoint:
     settings = f"""\
 model_provider = "verify"
+# Keys come faster here than a person's; a return among them is a return all the same.
+disable_paste_burst = true
 
 [model_providers.verify]
 name = "OpenAI"
