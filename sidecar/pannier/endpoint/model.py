@@ -13,8 +13,9 @@ from pannier.endpoint.anthropic import Anthropic
 from pannier.endpoint.dialect import Dialect, Json, Text
 from pannier.endpoint.gemini import Gemini
 from pannier.endpoint.openai import OpenAIResponses
+from pannier.endpoint.openai_chat import OpenAIChat
 
-DIALECTS: tuple[Dialect, ...] = (Anthropic(), OpenAIResponses(), Gemini())
+DIALECTS: tuple[Dialect, ...] = (Anthropic(), OpenAIResponses(), OpenAIChat(), Gemini())
 
 _SECRET = frozenset(
     ("authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie")

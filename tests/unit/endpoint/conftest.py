@@ -29,11 +29,12 @@ class Answered:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The data of each server-sent event; a named one must carry its name as its type."""
+        """The data of each server-sent event; a named one must carry its name as its type. OpenAI's
+        mark of the end, which is no JSON, is left out."""
         found = []
         for block in self.body.decode().split("\n\n"):
             lines = dict(line.split(": ", 1) for line in block.splitlines())
-            if lines:
+            if lines and lines["data"] != "[DONE]":
                 data = json.loads(lines["data"])
                 assert lines.get("event") in (None, data.get("type"))
                 found.append(data)
