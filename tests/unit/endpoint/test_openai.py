@@ -113,3 +113,23 @@ def test_models_and_failure(post, model: ScriptedModel) -> None:
     model.script(Fail(429, "slow down"))
     answer = post("/v1/responses", ASKED)
     assert (answer.status, answer.json["error"]["message"]) == (429, "slow down")
+
+
+def test_tools_in_the_input(post, model: ScriptedModel) -> None:
+    """A tool that comes as part of the input, as Codex sends them, is offered too."""
+    model.script(Call("exec", "text('a')"))
+    offered = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
+    named = {"type": "namespace", "name": "functions", "tools": [{"type": "custom", "name": "exec"}]}
+    answer = post("/v1/responses", {"input": [offered, {**offered, "tools": [named]}]}).json
+    assert {"shell", "exec"} <= model.requests[0].tools
+    assert answer["output"][0]["input"] == "text('a')"
+
+
+def test_compaction_on_trigger(post, model: ScriptedModel) -> None:
+    """An input that ends with a compaction trigger gets one compaction, and no message."""
+    asked = {"input": [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]}
+    events = post("/v1/responses", {**asked, "stream": True}).events
+    assert [item["type"] for item in events[-1]["response"]["output"]] == ["compaction"]
+    assert [e["item"]["type"] for e in events if e["type"] == "response.output_item.done"] == [
+        "compaction"
+    ]
