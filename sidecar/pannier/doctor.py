@@ -7,10 +7,12 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
-from pannier import clients, groups, launch, mounts, safefs
+from pannier import clients, groups, mounts, running, safefs
 from pannier.engine import Engine, images
 from pannier.errors import EngineError, ImageNotFound, PannierError
 from pannier.groups import Group
@@ -147,20 +149,7 @@ def _hooks_twice(group: Group, client: clients.Client) -> Iterator[Finding]:
 
 
 def _hook_errors(group: Group) -> Iterator[Finding]:
-    counts: Counter[str] = Counter()
-    unreadable = 0
-    try:
-        with safefs.open_directory(group.paths.spool, "new") as folder:
-            for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
-                try:
-                    event = events.decode(safefs.read(folder, name, limit=_EVENT_SIZE))
-                except (OSError, ValueError, RecursionError, PannierError):
-                    unreadable += 1
-                    continue
-                if event.kind == events.ERROR:
-                    counts[f"{event.event} ({event.client or 'no client'}): {event.text}"] += 1
-    except (OSError, PannierError):
-        return
+    counts, unreadable = hook_errors(group.paths.spool)
     for text, count in counts.most_common(10):
         times = f" ({count} times)" if count > 1 else ""
         yield Finding(
@@ -173,6 +162,25 @@ def _hook_errors(group: Group) -> Iterator[Finding]:
         yield Finding(
             "note", group.folder, f"{unreadable} files in spool/new are not events that we know"
         )
+
+
+def hook_errors(spool: Path) -> tuple[Counter[str], int]:
+    """What hooks reported in a spool, each with its count, and how many files are no events.
+
+    The newest events only.
+    """
+    counts: Counter[str] = Counter()
+    unreadable = 0
+    with suppress(OSError, PannierError), safefs.open_directory(spool, "new") as folder:
+        for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
+            try:
+                event = events.decode(safefs.read(folder, name, limit=_EVENT_SIZE))
+            except (OSError, ValueError, RecursionError, PannierError):
+                unreadable += 1
+                continue
+            if event.kind == events.ERROR:
+                counts[f"{event.event} ({event.client or 'no client'}): {event.text}"] += 1
+    return counts, unreadable
 
 
 def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> Iterator[Finding]:
@@ -202,7 +210,7 @@ def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> 
 
 def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:
     for container in engine.containers(str(home.root), group.folder):
-        if launch.left_behind(container):
+        if running.left_behind(container):
             yield Finding(
                 "problem",
                 group.folder,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from pannier import clients, groups, mounts, owner, safefs
+from pannier import clients, groups, mounts, owner, running, safefs
 from pannier.engine import Container, ContainerSpec, Engine, images, terminal
 from pannier.engine.spec import (
     LABEL_CLIENT,
@@ -35,9 +34,6 @@ from pannier.mounts.plan import MountPlan
 from pannier.paths import Home
 from pannier.settings import size_in_bytes
 
-DEFAULT_THREAD = "main"
-_THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
-
 Tell = Callable[[str], None]
 Building = Callable[[], AbstractContextManager[images.Progress]]
 """Opened around a build that turns out to be needed."""
@@ -50,7 +46,7 @@ class Wish:
     folder: str
     client: str | None = None
     image: str | None = None
-    thread: str = DEFAULT_THREAD
+    thread: str = running.DEFAULT_THREAD
     cwd: str | None = None
     entrypoint: str | None = None
     args: tuple[str, ...] = ()
@@ -85,7 +81,7 @@ def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
     """
     group = groups.get(home, wish.folder)
     client = clients.get(wish.client or group.settings.client)
-    check_thread(wish.thread)
+    running.check_thread(wish.thread)
     mount_plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
     if mount_plan.refused and not wish.skip_refused:
         raise RefusedMounts(
@@ -114,15 +110,6 @@ def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
         workdir=_workdir(group, wish.cwd, mount_plan),
         thread=wish.thread,
     )
-
-
-def check_thread(name: str) -> None:
-    """Raises UsageError if this cannot be a thread's name."""
-    if not _THREAD.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot name a thread",
-            "Use letters, digits and . _ : @ + -, beginning with a letter or digit.",
-        )
 
 
 def _workdir(group: Group, cwd: str | None, plan: MountPlan) -> str:
@@ -219,7 +206,7 @@ def run(
     """One container with the client in the foreground. Returns the client's own status."""
     ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
-    report_left_behind(engine, home, ready.group.folder, tell)
+    running.report_left_behind(engine, home, ready.group.folder, tell)
     ends = Ends.here()
     spec = specify(home, ready, environ, "run", gate=gate)
     spec = replace(spec, tty=ends.tty, stdin=ends.stdin)
@@ -247,7 +234,7 @@ def up(
     """Start a container that idles under an init until `stop`. Returns it."""
     ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
-    report_left_behind(engine, home, ready.group.folder, tell)
+    running.report_left_behind(engine, home, ready.group.folder, tell)
     spec = specify(home, ready, environ, "up", gate=gate)
     spec = replace(spec, command=("sleep", "infinity"), auto_remove=False)
     container = engine.create(spec)
@@ -282,79 +269,3 @@ def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) ->
     except EngineError:
         if engine.is_running(container):
             raise
-
-
-@dataclass(frozen=True)
-class Program:
-    """What `exec` runs, and where."""
-
-    container: Container
-    argv: tuple[str, ...]
-    workdir: str
-    thread: str
-
-
-def decide_exec(engine: Engine, home: Home, wish: Wish) -> Program:
-    """The client, or another program, in the group's container.
-
-    Raises UsageError, or EngineError if no container of the group is up.
-    """
-    check_thread(wish.thread)
-    group = groups.get(home, wish.folder)
-    container = running_up(engine, home, group.folder)
-    program = (wish.entrypoint,) if wish.entrypoint else clients.get(container.client).program
-    workdir = PurePosixPath(group.settings.workdir, wish.cwd or "")
-    return Program(container, (*program, *wish.args), str(workdir), wish.thread)
-
-
-def exec_in(program: Program, environ: Mapping[str, str]) -> int:
-    """Run it in this terminal. Returns its status."""
-    ends = Ends.here()
-    command = terminal.exec_attached(
-        program.container.id,
-        program.argv,
-        ends,
-        environment={"PANNIER_THREAD": program.thread},
-        workdir=program.workdir,
-    )
-    return terminal.foreground(command, environ, ends)
-
-
-def running_up(engine: Engine, home: Home, folder: str) -> Container:
-    """The idling container of a group.
-
-    Raises EngineError if there is none.
-    """
-    for container in engine.containers(str(home.root), folder):
-        if container.role == "up" and container.state == "running":
-            return container
-    raise EngineError(
-        f"group {folder} has no container that is up", f"Start it: pannier up {folder}"
-    )
-
-
-def left_behind(container: Container) -> bool:
-    """Whether nobody looks after this container any more."""
-    if container.role == "up":
-        return container.state not in ("running", "restarting", "paused")
-    return owner.is_gone(container.owner)
-
-
-def report_left_behind(engine: Engine, home: Home, folder: str, tell: Tell) -> None:
-    for container in engine.containers(str(home.root), folder):
-        if left_behind(container):
-            tell(
-                f"{container.name} ({container.state}) is left from an earlier start; "
-                f"remove it with: pannier stop {folder}"
-            )
-
-
-def stop(
-    engine: Engine, home: Home, folder: str, *, grace: int = 10, dry_run: bool = False
-) -> list[Container]:
-    """Stop and remove every container of a group, also what a crash left. Returns them."""
-    home.group(folder)
-    found = engine.containers(str(home.root), folder)
-    for container in found if not dry_run else []:
-        engine.stop(container.id, grace=grace)
-    return found

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from pannier import launch
+from pannier import running
 from pannier.cli.context import Context
 from pannier.cli.options import program_options
 from pannier.engine import Engine
-from pannier.launch import Wish
 
 
 @click.command("exec")
@@ -37,10 +36,12 @@ def command(
     if as_json and not dry_run:
         raise click.UsageError("--json goes with --dry-run: the client has the terminal.")
     home = context.home()
-    wish = Wish(folder, thread=thread, cwd=cwd, entrypoint=entrypoint, args=args)
-    program = launch.decide_exec(Engine.find(context.environ), home, wish)
+    engine = Engine.find(context.environ)
+    program = running.decide_exec(
+        engine, home, folder, thread=thread, cwd=cwd, entrypoint=entrypoint, args=args
+    )
     if not dry_run:
-        return launch.exec_in(program, context.environ)
+        return running.exec_in(program, context.environ)
     facts = {
         "container": program.container.name,
         "command": list(program.argv),

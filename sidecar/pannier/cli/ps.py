@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pannier import launch
+from pannier import running
 from pannier.cli.context import Context
 from pannier.engine import Engine
 
@@ -34,7 +34,7 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
                     "role": c.role,
                     "thread": c.thread,
                     "state": c.state,
-                    "left_behind": launch.left_behind(c),
+                    "left_behind": running.left_behind(c),
                     "image": c.image,
                     "created": c.created,
                 }
@@ -46,6 +46,6 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
 
     table = Table("NAME", "GROUP", "CLIENT", "ROLE", "STATE", "CREATED", box=None, pad_edge=False)
     for c in found:
-        left = " (left behind)" if launch.left_behind(c) else ""
+        left = " (left behind)" if running.left_behind(c) else ""
         table.add_row(c.name, c.group, c.client, c.role, f"{c.state}{left}", c.created)
     context.console().print(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pannier import launch
+from pannier import running
 from pannier.cli.context import Context
 from pannier.engine import Engine
 
@@ -24,7 +24,7 @@ def command(context: Context, folder: str, grace: int, dry_run: bool, as_json: b
     """
     home = context.home()
     engine = Engine.find(context.environ)
-    stopped = launch.stop(engine, home, folder, grace=grace, dry_run=dry_run)
+    stopped = running.stop(engine, home, folder, grace=grace, dry_run=dry_run)
     if as_json:
         context.print_json([{"id": c.id, "name": c.name, "state": c.state} for c in stopped])
         return
