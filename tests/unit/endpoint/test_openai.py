@@ -119,7 +119,11 @@ def test_tools_in_the_input(post, model: ScriptedModel) -> None:
     """A tool that comes as part of the input, as Codex sends them, is offered too."""
     model.script(Call("exec", "text('a')"))
     offered = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
-    named = {"type": "namespace", "name": "functions", "tools": [{"type": "custom", "name": "exec"}]}
+    named = {
+        "type": "namespace",
+        "name": "functions",
+        "tools": [{"type": "custom", "name": "exec"}],
+    }
     answer = post("/v1/responses", {"input": [offered, {**offered, "tools": [named]}]}).json
     assert {"shell", "exec"} <= model.requests[0].tools
     assert answer["output"][0]["input"] == "text('a')"
