@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class PannierError(Exception):
-    """Something a person can mend: one line that says what is wrong, and a hint with the way out."""
+    """Something a person can mend: a line that says what is wrong, a hint with the way out."""
 
     exit_code = 1
 

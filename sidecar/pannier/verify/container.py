@@ -6,17 +6,18 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from pannier import launch, owner
+from pannier import launch, owner, running
 from pannier.clients.client import Endpoint
+from pannier.doctor import hook_errors
 from pannier.endpoint.model import ScriptedModel
 from pannier.endpoint.server import on_socket
 from pannier.engine import ContainerSpec, Engine
 from pannier.engine.streams import ExecStream
-from pannier.errors import EngineError
+from pannier.errors import ContainerGone, EngineError
 from pannier.identity import Identity
 from pannier.mounts.plan import Mode, Mount
 from pannier.paths import CONTAINER_HOME, RUN_ROOT, Home
@@ -60,7 +61,10 @@ class ContainerProcesses:
 
     def end(self, job: str) -> None:
         argv = [*_PYTHON, "end", job, f"{_SECONDS_TO_END:g}"]
-        status, output = self._engine.exec(self._container, argv)
+        try:
+            status, output = self._engine.exec(self._container, argv)
+        except ContainerGone:
+            return
         if status != 0:
             raise EngineError(f"a program in the container could not be ended: {output.strip()}")
 
@@ -82,6 +86,7 @@ def container_for(
     """
     plan = launch.make_ready(home, replace(plan, missing=()), environ, tell)
     gate = launch.ensure_image(engine, home, plan, building)
+    running.report_left_behind(engine, home, plan.group.folder, tell)
     settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
     with _scratch(home) as folder:
         link = _prepare(folder, settings, plan.identity)
@@ -89,20 +94,23 @@ def container_for(
         with on_socket(model, link / _SOCKET), _running(engine, spec, gate=gate) as container:
             processes = ContainerProcesses(engine, container, spec.workdir)
             argv = (*_PYTHON, "forward", str(PORT), str(_LINK / _SOCKET))
-            forwarder = DialogueProgram(processes, argv, "forward")
-            forwarder.wait_for(inside.READY, seconds=20)
-            yield processes
+            with closing(DialogueProgram(processes, argv, "forward")) as forwarder:
+                forwarder.wait_for(inside.READY, seconds=20)
+                yield processes
+        for text in hook_errors(folder / "spool")[0]:
+            tell(f"the hook reported: {text}")
 
 
 @contextmanager
 def _running(engine: Engine, spec: ContainerSpec, *, gate: bool) -> Iterator[str]:
-    container = engine.create(spec)
     try:
+        container = engine.create(spec)
         engine.start(container)
         launch.admit(engine, container, spec, gate=gate)
         yield container
     finally:
-        engine.remove(container)
+        # By name: it may have come into being although `create` was interrupted.
+        engine.remove(spec.name)
 
 
 def _specify(spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint) -> ContainerSpec:
