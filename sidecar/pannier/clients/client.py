@@ -102,7 +102,8 @@ class Shell(Protocol):
         """
 
     def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
-        """Until a model request since the start of this event that holds `text` was answered."""
+        """Until a model request since the start of this event that holds `text` was answered; after
+        `observe` with a prompt, one that counts."""
 
     def script(self, *answers: Answer) -> None:
         """What the model answers next, one after the other; afterwards, `ok` again."""

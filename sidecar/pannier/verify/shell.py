@@ -56,7 +56,9 @@ class EventShell:
 
     def wait_for_request(self, text: str, *, seconds: float = 60) -> None:
         found = self._model.wait_for(
-            lambda request: request.holds(text), after=self._since, seconds=seconds
+            lambda request: self._counts(request) and request.holds(text),
+            after=self._since,
+            seconds=seconds,
         )
         if found is None:
             raise VerifyError(
@@ -68,10 +70,10 @@ class EventShell:
 
     def requests(self) -> tuple[Request, ...]:
         """What the model was asked since `observe`, in the context that was observed."""
-        asked = self._model.since(self._since)
-        if not self._prompt:
-            return asked
-        return tuple(r for r in asked if any(t.text.strip() == self._prompt for t in r.texts))
+        return tuple(r for r in self._model.since(self._since) if self._counts(r))
+
+    def _counts(self, request: Request) -> bool:
+        return not self._prompt or any(t.text.strip() == self._prompt for t in request.texts)
 
     def close(self) -> None:
         """End what still runs, and forget what was scripted."""
