@@ -14,10 +14,12 @@ from pannier.engine.spec import (
     LABEL_CLIENT,
     LABEL_GROUP,
     LABEL_HOME,
+    LABEL_MOUNTS,
     LABEL_OWNER,
     LABEL_ROLE,
     LABEL_THREAD,
     Role,
+    mounts_label,
 )
 from pannier.engine.terminal import Ends
 from pannier.errors import (
@@ -168,6 +170,7 @@ def specify(
             LABEL_ROLE: role,
             LABEL_THREAD: plan.thread,
             LABEL_OWNER: owner.me(),
+            LABEL_MOUNTS: mounts_label(plan.mounts.mounts),
         },
         memory=size_in_bytes(limits.memory),
         cpus=limits.cpus,

@@ -96,6 +96,14 @@ class GroupSettings(Strict):
     network: Annotated[str, AfterValidator(_own_network)] = Field(
         default="bridge", description="An engine network, or `none`."
     )
+    autostart: bool = Field(
+        default=False, description="`pannier serve` keeps a container of this group up."
+    )
+    enforce: Literal["report", "stop"] = Field(
+        default="report",
+        description="What `pannier serve` does with a container that has a mount which it would "
+        "not get any more: say so, or also stop it.",
+    )
 
 
 class HomeSettings(Strict):

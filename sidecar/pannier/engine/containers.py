@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -15,10 +16,12 @@ from pannier.engine.spec import (
     LABEL_CLIENT,
     LABEL_GROUP,
     LABEL_HOME,
+    LABEL_MOUNTS,
     LABEL_OWNER,
     LABEL_ROLE,
     LABEL_THREAD,
     ContainerSpec,
+    read_mounts_label,
     to_docker,
 )
 from pannier.errors import ContainerGone, EngineError, ImageNotFound, MountMismatch
@@ -27,6 +30,8 @@ from pannier.mounts.plan import Mount
 HOOK = "pannier-hook"
 LABEL_HOOK = "pannier.hook"
 GATE_SIGNAL = "SIGUSR1"
+# Our entrypoint by its command line, but not the init that started it and shows the same words.
+_AT_GATE = re.compile(r"^\S*python\S* (?:-\S+ )*\S*pannier-hook boot -- ")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,10 @@ class Container:
     """The engine's word: created, running, paused, exited, dead …"""
     image: str
     created: str
+    status: str = ""
+    """The same for people: `Up 3 minutes`, `Exited (137) 5 seconds ago`."""
+    mounts: tuple[Mount, ...] = ()
+    """What it was given when it was made, as its label says."""
 
     @property
     def short_id(self) -> str:
@@ -159,6 +168,15 @@ class Engine:
                     "The folder was replaced while the container started. Start again.",
                 )
 
+    def at_gate(self, container: str) -> bool:
+        """Whether the container's entrypoint still waits for its mounts to be compared."""
+        try:
+            with translated():
+                rows = self.sdk.api.top(container)["Processes"]
+        except EngineError:  # not running any more
+            return False
+        return any(_AT_GATE.search(row[-1]) for row in rows)
+
     def release(self, container: str) -> None:
         """Open the gate: the client may begin."""
         with translated():
@@ -225,4 +243,6 @@ def _container(row: Mapping[str, Any]) -> Container:
         state=str(row["State"]),
         image=str(row["Image"]),
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(row["Created"])),
+        status=str(row.get("Status", "")),
+        mounts=read_mounts_label(labels.get(LABEL_MOUNTS, "")),
     )

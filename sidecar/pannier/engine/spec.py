@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from docker.types import Mount as DockerMount
@@ -18,6 +20,7 @@ LABEL_CLIENT = "pannier.client"
 LABEL_ROLE = "pannier.role"
 LABEL_OWNER = "pannier.owner"
 LABEL_THREAD = "pannier.thread"
+LABEL_MOUNTS = "pannier.mounts"
 
 # Engines from this API version on make a read-only bind read-only all the way down; older ones
 # leave folders that are mounted below the source writable (moby 25.0 release notes).
@@ -47,6 +50,23 @@ class ContainerSpec:
     auto_remove: bool = True
     binds: tuple[Mount, ...] = field(default=())
     """Mounts outside of the plan, for `pannier verify`; compared all the same."""
+
+
+def mounts_label(mounts: Iterable[Mount]) -> str:
+    """What a container was given, for who looks at it later; `read_mounts_label` undoes it."""
+    rows = [[str(m.source), str(m.target), m.mode, m.device, m.inode] for m in mounts]
+    return json.dumps(rows, separators=(",", ":"))
+
+
+def read_mounts_label(text: str) -> tuple[Mount, ...]:
+    """The mounts of a container by its label; none if it has no such label, or an odd one."""
+    try:
+        return tuple(
+            Mount(Path(source), PurePosixPath(target), mode, int(device), int(inode))
+            for source, target, mode, device, inode in json.loads(text or "[]")
+        )
+    except (ValueError, TypeError):
+        return ()
 
 
 def to_docker(spec: ContainerSpec, *, api_version: tuple[int, int], cpus: int) -> dict[str, Any]:
