@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 ROOT = "/workspace/agent"
 SPOOL = "/run/pannier/spool"
 
-_TAKES_VALUE = ("--client", "--part", "--root", "--spool", "--source")
+_TAKES_VALUE = ("--client", "--part", "--root", "--spool", "--source", "--entry")
 
 
 def environment() -> dict[str, str]:
@@ -24,11 +24,16 @@ def _text(raw: bytes) -> str:
 
 
 class Options:
-    """What the hook was called with. `command` is what follows `--`; `rest` are other words."""
+    """What the hook was called with. `command` is what follows `--`; `rest` are other words.
+
+    `entry` is the version of pannier that wrote the client's settings: by it pannier tells its own
+    entries from a person's.
+    """
 
     __slots__ = (
         "client",
         "command",
+        "entry",
         "event",
         "home",
         "part",
@@ -44,6 +49,7 @@ class Options:
         self.event = ""
         self.client = ""
         self.source = ""
+        self.entry = ""
         self.part: tuple[int, int] | None = None
         self.rest: tuple[str, ...] = ()
         self.command: tuple[str, ...] = ()

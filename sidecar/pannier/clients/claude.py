@@ -7,13 +7,12 @@ import re
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
 
 NAME = "claude"
 MANAGED = "/etc/claude-code"
-HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 HOOK_SECONDS = 10
 """Claude Code counts a hook's timeout in seconds."""
 
@@ -30,11 +29,11 @@ FIRST_START = {
 def managed_settings() -> dict[str, object]:
     """What the image decides; neither the person's settings nor a project's undo it."""
     parts = HOOK[NAME].parts
-    start = f"{HOOK_PROGRAM} session-start --client {NAME}"
-    entries = [
-        {"type": "command", "command": f"{start} --part {part}/{parts}", "timeout": HOOK_SECONDS}
+    commands = [
+        hook_command("session-start", NAME, "--part", f"{part}/{parts}")
         for part in range(1, parts + 1)
     ]
+    entries = [{"type": "command", "command": c, "timeout": HOOK_SECONDS} for c in commands]
     return {
         "hooks": {"SessionStart": [{"hooks": entries}]},
         "permissions": {

@@ -7,6 +7,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pannier.endpoint.answers import Answer
+from pannier_hook import VERSION
+
+HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
+
+
+def hook_command(event: str, client: str, *options: str) -> str:
+    """The command that a client's settings register for an event of the hook's.
+
+    By its program and `--entry`, `pannier bake` finds it again among a person's own hooks.
+    """
+    return " ".join((HOOK_PROGRAM, event, "--client", client, *options, "--entry", VERSION))
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import json
 import re
 from typing import Any
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
 from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "codex"
 MANAGED = "/etc/codex"
-HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 HOOK_SECONDS = 10
 """Codex counts a hook's timeout in seconds."""
 
@@ -30,7 +29,7 @@ daemon_auto_start = false
 [[hooks.SessionStart]]
 [[hooks.SessionStart.hooks]]
 type = "command"
-command = "{HOOK_PROGRAM} session-start --client {NAME}"
+command = "{hook_command("session-start", NAME)}"
 timeout = {HOOK_SECONDS}
 # 0 lifts the limit of 10,000 bytes, beyond which Codex keeps the head and the tail.
 additionalContextLimit = 0

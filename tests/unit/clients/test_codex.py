@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pannier.clients.client import Link
+from pannier.clients.client import Link, hook_command
 from pannier.clients.codex import CLIENT
 from pannier_hook.clients import CLIENTS as HOOK
 
@@ -37,7 +37,7 @@ def test_session_start_is_registered_once() -> None:
                 "hooks": [
                     {
                         "type": "command",
-                        "command": "/usr/local/bin/pannier-hook session-start --client codex",
+                        "command": hook_command("session-start", "codex"),
                         "timeout": 10,
                         "additionalContextLimit": 0,
                     }

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pannier.clients import gemini
-from pannier.clients.client import Link
+from pannier.clients.client import Link, hook_command
 from pannier.engine.recipes import data_dir
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import USER_PROMPT
@@ -54,8 +54,8 @@ def test_hook_entries() -> None:
     hooks = json.loads(_baked("settings.json"))["hooks"]
     entries = {event: groups[0]["hooks"][0] for event, groups in hooks.items()}
     assert {event: entry["command"] for event, entry in entries.items()} == {
-        "SessionStart": "/usr/local/bin/pannier-hook session-start --client gemini",
-        "BeforeAgent": "/usr/local/bin/pannier-hook user-prompt --client gemini",
+        "SessionStart": hook_command("session-start", "gemini"),
+        "BeforeAgent": hook_command("user-prompt", "gemini"),
     }
     assert {entry["timeout"] for entry in entries.values()} == {10_000}
     assert HOOK["gemini"].injects_on == USER_PROMPT

@@ -9,6 +9,7 @@ import pytest
 
 from pannier.clients.claude import CLIENT, managed_settings
 from pannier.clients.client import Link
+from pannier_hook import VERSION
 from pannier_hook.clients import CLIENTS as HOOK
 
 
@@ -28,7 +29,8 @@ def test_session_start_is_registered_once_for_each_part(settings: dict[str, Any]
     assert "matcher" not in group  # every source: the hook knows which of them are fresh
     parts = HOOK["claude"].parts
     assert [entry["command"] for entry in group["hooks"]] == [
-        f"/usr/local/bin/pannier-hook session-start --client claude --part {n}/{parts}"
+        "/usr/local/bin/pannier-hook session-start --client claude "
+        f"--part {n}/{parts} --entry {VERSION}"
         for n in range(1, parts + 1)
     ]
 
