@@ -1,0 +1,298 @@
+"""`make bench`: measures, prints one table, and writes it to docs/bench.md.
+
+Every figure is a ratio of two things that were run in turn, one after the other, in one go, with
+the absolute time beside it: times alone say more of the machine than of the program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from pannier import clients, launch
+from pannier.engine import Engine, images
+from pannier.engine.spec import ContainerSpec, to_docker
+from pannier.paths import Home
+from pannier.settings import HomeSettings
+
+CHECKOUT = Path(__file__).parents[2]
+HOOK = CHECKOUT / "hooks" / "bin" / "pannier-hook"
+NODE_SCRIPT = Path(__file__).with_name("session_start.mjs")
+BARE = ("/usr/bin/python3", "-IS", "-c", "pass")
+STARTUP = json.dumps({"session_id": "bench", "source": "startup"})
+RESUME = json.dumps({"session_id": "bench", "source": "resume"})
+
+console = Console(stderr=True, highlight=False)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    what: str
+    against: str
+    ratio: str
+    absolute: str
+    allowed: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line to be timed."""
+
+    argv: tuple[str, ...]
+    stdin: str = ""
+    environ: tuple[tuple[str, str], ...] = ()
+    cwd: Path = CHECKOUT
+
+    def seconds(self) -> float:
+        env = {**os.environ, **dict(self.environ)}
+        begin = time.perf_counter()
+        done = subprocess.run(
+            self.argv, input=self.stdin, env=env, cwd=self.cwd, capture_output=True, text=True
+        )
+        taken = time.perf_counter() - begin
+        if done.returncode != 0:
+            sys.exit(f"bench: {' '.join(self.argv)} ended with {done.returncode}: {done.stderr}")
+        return taken
+
+
+def compare(
+    what: str, a: Command, against: str, b: Command, *, pairs: int, allowed: str = ""
+) -> Row:
+    """Run `a` and `b` in turn. The ratio is the median of those of the pairs."""
+    with console.status(f"{what} against {against}"):
+        a.seconds(), b.seconds()
+        times = [(a.seconds(), b.seconds()) for _ in range(pairs)]
+    ratio = statistics.median(x / y for x, y in times)
+    first, second = (statistics.median(t) for t in zip(*times, strict=True))
+    return Row(what, against, f"{ratio:.2f}", f"{_time(first)} / {_time(second)}", allowed)
+
+
+def main() -> int:
+    """Measure everything, in a folder that is removed."""
+    with tempfile.TemporaryDirectory(prefix="pannier-bench-") as scratch:
+        folder = Path(scratch).resolve()
+        folder.chmod(0o755)
+        rows = [*hook_rows(folder), *container_rows(folder), *command_rows(), *size_rows(folder)]
+    show(rows)
+    (CHECKOUT / "docs" / "bench.md").write_text(page(rows), encoding="utf-8")
+    return 0
+
+
+# ---- the hook ---------------------------------------------------------------------------------
+
+
+def hook_rows(folder: Path) -> Iterator[Row]:
+    """Starting a session, with two full files, is little more than starting Python."""
+    root = agent_root(folder / "few", others=10)
+    bare = Command(BARE)
+    # From a copy that root could have baked in: compiled, as in an image.
+    hook = compiled_hook(folder)
+    full = Command((hook, "session-start", "--client", "claude", "--part", "1/8"), STARTUP, root)
+    again = Command(full.argv, RESUME, root)
+    whole = Command((hook, "session-start", "--client", "codex"), STARTUP, root)
+    yield compare(
+        "session-start, one part of eight", full, "bare Python", bare, pairs=60, allowed="1.4"
+    )
+    yield compare("session-start, all in one", whole, "bare Python", bare, pairs=60, allowed="1.4")
+    yield compare("session-start on resume", again, "bare Python", bare, pairs=60, allowed="1.2")
+    for name, program in runtimes(folder):
+        theirs = Command((program, str(NODE_SCRIPT)), STARTUP, root)
+        yield compare(
+            "session-start, all in one", whole, f"the same as a {name} script", theirs, pairs=30
+        )
+        theirs = Command((program, str(NODE_SCRIPT)), RESUME, root)
+        yield compare(
+            "session-start on resume", again, f"the same as a {name} script", theirs, pairs=30
+        )
+    many = agent_root(folder / "many", others=100_000)
+    yield compare(
+        "session-start among 100,000 files",
+        Command(whole.argv, STARTUP, many),
+        "among 10",
+        whole,
+        pairs=60,
+    )
+
+
+def agent_root(root: Path, *, others: int) -> tuple[tuple[str, str], ...]:
+    """A memory of two full files and `others` more; as environment of the hook."""
+    (root / "memory" / "system").mkdir(parents=True)
+    line = "Ada said that Ærø's ferry leaves at 07:40 – on weekdays only.\n"
+    for name in ("index.md", "system/definition.md"):
+        (root / "memory" / name).write_text((line * 400)[:16_000], encoding="utf-8")
+    for number in range(others):
+        if number % 1000 == 0:
+            (root / "memory" / f"d{number // 1000}").mkdir()
+        (root / "memory" / f"d{number // 1000}" / f"{number}.md").touch()
+    return (("PANNIER_ROOT", str(root)), ("PANNIER_SPOOL", str(root / "spool")))
+
+
+def compiled_hook(folder: Path) -> str:
+    package = folder / "hook"
+    shutil.copytree(CHECKOUT / "hooks", package, ignore=shutil.ignore_patterns("__pycache__"))
+    compile_all = ["-IS", "-m", "compileall", "-q", str(package / "pannier_hook")]
+    subprocess.run(["/usr/bin/python3", *compile_all], check=True)
+    return str(package / "bin" / "pannier-hook")
+
+
+def runtimes(folder: Path) -> Iterator[tuple[str, str]]:
+    """Node and Bun as npm packages carry them; none where npm is not to be had."""
+    if not shutil.which("npm"):
+        console.print("No npm here: Node and Bun are left out.")
+        return
+    where = folder / "npm"
+    with console.status("installing node and bun"):
+        subprocess.run(
+            ["npm", "install", "--silent", "--prefix", str(where), "node@22", "bun@1"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    for name, binary in (("Node", "node"), ("Bun", "bun")):
+        yield name, str(where / "node_modules" / ".bin" / binary)
+
+
+# ---- containers -------------------------------------------------------------------------------
+
+
+def container_rows(folder: Path) -> Iterator[Row]:
+    """A start through pannier against docker's own with the same flags."""
+    engine = Engine.find(dict(os.environ))
+    images.ensure(engine, clients.get("claude"), HomeSettings())
+    home = folder / "agents"
+    pannier = (sys.executable, "-m", "pannier", "--home", str(home))
+    Command((*pannier[:3], "init", str(home))).seconds()
+    Command((*pannier, "group", "add", "scout")).seconds()
+    Command((*pannier, "run", "scout", "--entrypoint", "true")).seconds()
+    ours = Command((*pannier, "run", "scout", "--entrypoint", "true"))
+    theirs = Command(docker_run(engine, Home(home)))
+    yield compare(
+        "pannier run of a no-op",
+        ours,
+        "docker run with the same flags",
+        theirs,
+        pairs=15,
+        allowed="1.3",
+    )
+    bare = Command((sys.executable, "-c", "pass"))
+    yield compare("pannier doctor", Command((*pannier, "doctor")), "bare Python", bare, pairs=10)
+    yield compare(
+        "pannier verify, five events",
+        Command((*pannier, "verify", "scout")),
+        "docker run with the same flags",
+        theirs,
+        pairs=3,
+    )
+
+
+def docker_run(engine: Engine, home: Home) -> tuple[str, ...]:
+    """The same container as `pannier run` makes, as a command line of docker's."""
+    environ = dict(os.environ)
+    plan = launch.decide(home, launch.Wish("scout", entrypoint="true"), environ)
+    spec = launch.specify(home, plan, environ, "run", gate=False)
+    return ("docker", "run", "--rm", *_flags(spec, engine), spec.image, *spec.command)
+
+
+def _flags(spec: ContainerSpec, engine: Engine) -> Iterator[str]:
+    options = to_docker(spec, api_version=engine.api_version, cpus=engine.cpus)
+    yield from ("--init", "--cap-drop", "ALL", "--security-opt", "no-new-privileges:true")
+    yield from ("--user", spec.user, "--workdir", spec.workdir, "--network", spec.network)
+    yield from ("--memory", str(spec.memory), "--memory-swap", str(spec.memory))
+    yield from ("--cpus", f"{options['nano_cpus'] / 1e9:g}", "--pids-limit", str(spec.processes))
+    for name, value in spec.environment.items():
+        yield from ("--env", f"{name}={value}")
+    for name, value in spec.labels.items():
+        yield from ("--label", f"{name}={value}")
+    for mount in spec.mounts:
+        readonly = ",readonly" if mount.mode == "ro" else ""
+        yield from ("--mount", f"type=bind,src={mount.source},dst={mount.target}{readonly}")
+
+
+def command_rows() -> Iterator[Row]:
+    """The command itself."""
+    bare = Command((sys.executable, "-c", "pass"))
+    ours = Command((sys.executable, "-m", "pannier", "--help"))
+    yield compare("pannier --help", ours, "bare Python", bare, pairs=30, allowed="6")
+
+
+def size_rows(folder: Path) -> Iterator[Row]:
+    """What an installation takes."""
+    venv = folder / "venv"
+    with console.status("installing the wheel"):
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+        empty = _size(venv)
+        pip = [str(venv / "bin" / "pip"), "install", "--quiet", "--no-compile"]
+        subprocess.run([*pip, str(CHECKOUT)], check=True)
+        installed = _size(venv)
+    own = _size(next(venv.glob("lib/python*/site-packages/pannier"))) + _size(
+        next(venv.glob("lib/python*/site-packages/pannier_hook"))
+    )
+    yield Row(
+        "installed size, with what it needs",
+        "an empty venv",
+        f"{installed / empty:.2f}",
+        f"{(installed - empty) / 1e6:.1f} MB more",
+    )
+    yield Row(
+        "installed size of pannier itself",
+        "all that is installed with it",
+        f"{own / (installed - empty):.2f}",
+        f"{own / 1e6:.2f} MB",
+    )
+
+
+def _size(folder: Path) -> int:
+    return sum(p.lstat().st_size for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+
+
+# ---- showing ----------------------------------------------------------------------------------
+
+HEADER = ("what", "against", "ratio", "absolute", "at most")
+
+
+def show(rows: list[Row]) -> None:
+    table = Table(*HEADER)
+    for row in rows:
+        table.add_row(row.what, row.against, row.ratio, row.absolute, row.allowed)
+    Console().print(table)
+
+
+def page(rows: list[Row]) -> str:
+    """docs/bench.md."""
+    lines = [
+        "# Bench",
+        "",
+        "<!-- Made by make bench. Do not edit. -->",
+        "",
+        f"Python {platform.python_version()}, {os.cpu_count()} processors, "
+        f"Linux {platform.release()}. Medians of pairs that were run in turn.",
+        "",
+        "| " + " | ".join(HEADER) + " |",
+        "|---|---|---:|---:|---:|",
+    ]
+    for row in rows:
+        cells = (row.what, row.against, row.ratio, row.absolute, row.allowed)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
