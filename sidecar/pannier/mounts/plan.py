@@ -105,7 +105,7 @@ def plan(
     for number, seen in enumerate(asked):
         request = seen.request
         others = [s.request for i, s in enumerate(asked) if i != number]
-        reasons = [*_target(request, others), *_source(seen, grants, writable, places)]
+        reasons = [*_target(request, others), *_source(group, seen, grants, writable, places)]
         grant = ""
         if not reasons and seen.way:
             root = deciding(seen.way.real, grants.roots)
@@ -134,12 +134,19 @@ def _target(request: MountRequest, others: Iterable[MountRequest]) -> list[str]:
 
 
 def _source(
-    seen: Seen, grants: Grants, writable: Sequence[Writable], places: Sequence[Place]
+    group: str,
+    seen: Seen,
+    grants: Grants,
+    writable: Sequence[Writable],
+    places: Sequence[Place],
 ) -> list[str]:
     """What is wrong with the source. No entry of the allowlist can do away with it."""
     if seen.way is None:
         return [seen.fault]
     reasons = [reason for reason in (never(seen.way.real, places), seen.fault) if reason]
+    if seen.request.mode == "rw":
+        # Also what this request would make writable: a way may lead through its own end.
+        writable = [*writable, Writable(seen.way.real, group)]
     root = deciding(seen.way.real, grants.roots)
     for what, way in (("it", seen.way), ("its allowed root", root.way if root else None)):
         folder = swappable(way, writable) if way else None

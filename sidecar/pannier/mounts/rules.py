@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from pannier.mounts.allowlist import Entry
@@ -103,14 +104,14 @@ def never(real: Path, places: Iterable[Place]) -> str:
 
     Case does not count: on some file systems `~/.SSH` is `~/.ssh`.
     """
-    folded = _folded(real)
+    source = _folded(real)
     for place in places:
         path = _folded(place.path)
-        if folded == path:
+        if source == path:
             return f"{real} is {place.what} and never a source"
-        if place.below and folded.is_relative_to(path):
+        if place.below and source.startswith(path):
             return f"{real} lies in {place.path}, which is {place.what} and never a source"
-        if path.is_relative_to(folded):
+        if path.startswith(source):
             return f"{real} holds {place.path}, which is {place.what} and never a source"
     return ""
 
@@ -158,5 +159,7 @@ def targets_clash(one: str, other: str) -> bool:
     return a[:shorter] == b[:shorter]
 
 
-def _folded(path: Path) -> Path:
-    return Path(str(path).casefold())
+@lru_cache(maxsize=4096)
+def _folded(path: Path) -> str:
+    """With a slash at the end, so that a folder begins what lies below it and nothing else."""
+    return f"{path}/".casefold().replace("//", "/")

@@ -1,0 +1,262 @@
+"""`pannier mounts`: what a person types, and what happens to the file."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.unit.mounts.conftest import Person
+
+from pannier import safefs
+from pannier.cli import pannier
+from pannier.errors import PannierError, SettingsError, UsageError
+from pannier.mounts import change
+from pannier.mounts.allowlist import Entry, load
+from pannier.mounts.change import Grant
+
+
+def typed(person: Person, *words: str) -> Result:
+    """The command as a person types it, in the home."""
+    return CliRunner().invoke(
+        pannier, ["--home", str(person.home.root), "mounts", *words], env=person.environ
+    )
+
+
+def entries(person: Person) -> tuple[Entry, ...]:
+    loaded = load(person.environ)
+    assert not loaded.error
+    return loaded.allowlist.allow
+
+
+def test_allow_makes_the_file_and_deny_empties_it(person: Person) -> None:
+    """From no file to an entry with all that was said, and back to none."""
+    words = ("--rw", "--group", "scout", "--description", "my: site", "--except", ".env", "--git")
+    done = typed(person, "allow", "~/work", *words, "--no-scan")
+    assert done.exit_code == 0, done.output
+    (entry,) = entries(person)
+    assert entry.model_dump(by_alias=True) == {
+        "path": f"{person.root}/work",
+        "mode": "rw",
+        "groups": ("scout",),
+        "description": "my: site",
+        "except": (".env",),
+        "scan": False,
+        "git": True,
+    }
+    assert person.allowlist.stat().st_mode & 0o777 == 0o600
+    assert person.allowlist.parent.stat().st_mode & 0o777 == 0o700
+    assert typed(person, "deny", "~/work").exit_code == 0
+    assert entries(person) == ()
+
+
+def test_allow_adds_and_takes_nothing_away(person: Person) -> None:
+    """A second `allow` widens the entry there is; one that adds nothing changes nothing."""
+    typed(person, "allow", "~/work", "--rw", "--group", "scout", "--except", ".env")
+    typed(person, "allow", "~/work", "--group", "writer", "--except", ".npmrc")
+    (entry,) = entries(person)
+    assert (entry.mode, entry.groups) == ("rw", ("scout", "writer"))
+    assert entry.excepted == (".env", ".npmrc")
+    before = person.allowlist.stat().st_mtime_ns
+    assert "Allowed already" in typed(person, "allow", "~/work").output
+    assert person.allowlist.stat().st_mtime_ns == before
+
+
+def test_an_entry_for_all_groups_is_not_narrowed(person: Person) -> None:
+    """`--group` on an entry that is for all says that it still is."""
+    typed(person, "allow", "~/work")
+    done = typed(person, "allow", "~/work", "--group", "scout")
+    assert "allowed for every group already" in done.output
+    assert entries(person)[0].groups is None
+
+
+def test_a_dry_run_writes_nothing(person: Person) -> None:
+    """It shows the entry, and the file is as before or not there at all."""
+    done = typed(person, "allow", "~/work", "--dry-run")
+    assert "Would write to" in done.output
+    assert not person.allowlist.parent.exists()
+    person.allow({"path": "~/work"})
+    before = person.allowlist.read_text()
+    assert "Would remove from" in typed(person, "deny", "~/work", "--dry-run").output
+    assert person.allowlist.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("~/nothing", "does not exist"),
+        ("~/work/file", "only folders are mounted"),
+        ("/etc", "never a source"),
+        ("/", "never a source"),
+        ("~/agents/groups", "never a source"),
+        ("~/.config/pannier", "never a source"),
+        ("~/loop", "cannot be followed"),
+    ],
+)
+def test_what_can_never_be_mounted_is_not_allowed(person: Person, path: str, reason: str) -> None:
+    """It is refused when it is written, not at the next start; the file is not touched."""
+    person.make("work/file", ".config/pannier/")
+    (person.root / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=reason):
+        change.allow(Grant(_place(person, path)), person.home, person.environ)
+    assert not person.allowlist.exists()
+
+
+def _place(person: Person, path: str) -> Path:
+    return Path(path.replace("~", str(person.root)))
+
+
+def test_a_folder_that_holds_a_forbidden_place_may_be_a_root(person: Person) -> None:
+    """For the other folders in it; what cannot be mounted is said."""
+    done = typed(person, "allow", "~")
+    assert done.exit_code == 0
+    assert "never a source; other folders below it may be" in done.output
+    person.asks(("~/work", "w", "ro"))
+    assert person.granted()
+
+
+def test_a_group_that_cannot_be_is_not_written(person: Person) -> None:
+    """What would break the file is refused before it is written."""
+    done = typed(person, "allow", "~/work", "--group", "No Such")
+    assert isinstance(done.exception, UsageError)
+    assert not person.allowlist.exists()
+
+
+def test_deny_says_when_there_is_nothing_to_remove(person: Person) -> None:
+    """An entry of a wider root is not guessed at."""
+    person.allow({"path": "~/work"})
+    with pytest.raises(UsageError, match="has no entry for"):
+        change.deny(person.root / "work/site", person.environ)
+    assert len(entries(person)) == 1
+
+
+def test_an_entry_can_be_denied_when_its_folder_is_gone(person: Person) -> None:
+    """Also through the path that was written in the file."""
+    person.allow({"path": "~/gone"}, {"path": "~/work"})
+    assert typed(person, "deny", "~/gone").exit_code == 0
+    assert [e.path for e in entries(person)] == ["~/work"]
+
+
+def test_a_broken_file_is_not_edited(person: Person) -> None:
+    """It is named with its error and stays as the person left it."""
+    person.allow()
+    person.allowlist.write_text("allow:\n  - path: /a  # mine\n    mod: ro\n")
+    for call in (
+        lambda: change.allow(Grant(person.root / "work"), None, person.environ),
+        lambda: change.deny(person.root / "work", person.environ),
+    ):
+        with pytest.raises(SettingsError, match="mod is not a setting"):
+            call()
+    assert person.allowlist.read_text() == "allow:\n  - path: /a  # mine\n    mod: ro\n"
+
+
+def test_a_file_that_is_a_link_stays_one(person: Person) -> None:
+    """Who keeps the file with their other settings finds it changed there."""
+    person.make("dotfiles/mounts.yaml", ".config/pannier/")
+    person.allowlist.symlink_to(person.root / "dotfiles/mounts.yaml")
+    (person.root / "dotfiles/mounts.yaml").write_text("# mine\n")
+    typed(person, "allow", "~/work")
+    assert person.allowlist.is_symlink()
+    assert (person.root / "dotfiles/mounts.yaml").read_text().startswith("# mine\nallow:\n")
+
+
+def _allow(root: Path, number: int) -> None:
+    change.allow(Grant(root / f"work/{number}"), None, {"HOME": str(root)})
+
+
+def test_two_editors_at_once_lose_nothing(person: Person) -> None:
+    """Every entry that was written is there, and the file is whole."""
+    person.make(*(f"work/{n}/" for n in range(12)))
+    spawn = multiprocessing.get_context("fork")
+    editors = [spawn.Process(target=_allow, args=(person.root, n)) for n in range(12)]
+    for editor in editors:
+        editor.start()
+    for editor in editors:
+        editor.join()
+    assert [editor.exitcode for editor in editors] == [0] * 12
+    assert {Path(e.path).name for e in entries(person)} == {str(n) for n in range(12)}
+    assert [p.name for p in person.allowlist.parent.iterdir()] == ["mounts.yaml"]
+
+
+def test_an_editor_that_knows_no_lock_loses_nothing_either(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person who saves while we edit keeps what they saved, and is told."""
+    person.allow({"path": "~/docs"})
+    real = safefs.write
+
+    def write(*args: object, **more: object) -> None:
+        person.allowlist.write_text("allow: []  # saved just now\n")
+        real(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(safefs, "write", write)
+    with pytest.raises(PannierError, match="was changed by somebody else"):
+        change.allow(Grant(person.root / "work"), None, person.environ)
+    assert person.allowlist.read_text() == "allow: []  # saved just now\n"
+
+
+def test_show_prints_the_plan_for_programs(person: Person) -> None:
+    """`--json` has just these names, and a refusal does not change the status."""
+    person.make("docs/")
+    person.allow({"path": "~/docs"})
+    person.asks(("~/docs", "d", "ro"), ("~/work", "w", "rw"))
+    done = typed(person, "show", "scout", "--json")
+    assert done.exit_code == 0
+    shown = json.loads(done.stdout)
+    assert list(shown) == ["mounts", "refused"]
+    assert shown["mounts"][-1] == {
+        "source": f"{person.root}/docs",
+        "target": "/workspace/extra/d",
+        "mode": "ro",
+    }
+    assert len(shown["mounts"]) == 9
+    assert shown["refused"] == [
+        {
+            "source": "~/work",
+            "target": "w",
+            "reason": "no entry of the allowlist holds it",
+            "grant": f"pannier mounts allow {person.root}/work --rw",
+        }
+    ]
+
+
+def test_show_prints_the_plan_for_people(person: Person) -> None:
+    """Each mount in a line; each refusal with its reason and its way out."""
+    person.asks(("~/work", "w", "ro"))
+    done = typed(person, "show", "scout")
+    assert "/workspace/agent/memory" in done.output
+    assert "refused  ~/work → w" in done.output
+    assert f"grant it with: pannier mounts allow {person.root}/work" in done.output
+
+
+def test_show_names_a_group_that_is_not_there(person: Person) -> None:
+    """An unknown group is wrong usage."""
+    assert isinstance(typed(person, "show", "nobody").exception, UsageError)
+
+
+def test_list_shows_the_entries_or_the_error(person: Person) -> None:
+    """As YAML, as JSON, and with status 1 when the file grants nothing because it is broken."""
+    assert "No allowlist yet" in typed(person, "list").output
+    person.allow({"path": "~/work", "mode": "rw"}, block=("*.csv",))
+    assert "  - path: ~/work\n    mode: rw\n  also blocked: *.csv" in typed(person, "list").output
+    shown = json.loads(typed(person, "list", "--json").stdout)
+    assert shown["allow"][0]["except"] == []
+    assert shown["block"] == ["*.csv"]
+    assert shown["error"] == ""
+    person.allowlist.write_text("allow: [")
+    done = typed(person, "list", "--json")
+    assert isinstance(done.exception, PannierError)
+    assert "line 1" in json.loads(done.stdout)["error"]
+
+
+def test_the_allowlist_can_be_edited_outside_of_every_home(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It belongs to the person, not to a project."""
+    monkeypatch.chdir(person.root / "work")
+    done = CliRunner().invoke(pannier, ["mounts", "allow", "."], env=person.environ)
+    assert done.exit_code == 0, done.output
+    assert entries(person)[0].path == os.path.realpath(person.root / "work")
