@@ -158,10 +158,8 @@ def clear(shell: Shell) -> None:
     """
     first, second = "Say it is day.", "Say it is night."
     terminal = shell.terminal("gemini")
-    terminal.wait_for("Type your message", seconds=60)
     _submit(terminal, first)
     shell.wait_for_request(first)
-    terminal.wait_for("Type your message")
     shell.observe()
     _submit(terminal, "/clear", shown="Clear the screen and start a new session")
     _wait_until_gone(terminal, first)
@@ -174,6 +172,8 @@ TYPING = 0.2
 
 
 def _submit(terminal: Terminal, line: str, *, shown: str = "") -> None:
+    """What is typed while the client draws its screen anew is lost, so its prompt is waited for."""
+    terminal.wait_for("Type your message", seconds=60)
     terminal.send(line)
     terminal.wait_for(shown or line)
     time.sleep(TYPING)
