@@ -22,6 +22,8 @@ COMMANDS: dict[str, str] = {
     "ps": "List the containers of this home.",
     "image": "Build and list the images of the agent programs.",
     "mounts": "Say what groups may see of the host.",
+    "serve": "Keep groups up and watched: the daemon.",
+    "status": "Say how the daemon is.",
     "verify": "Check that memory reaches the model, whole.",
     "doctor": "Say what is wrong, and what to do.",
 }

@@ -1,0 +1,184 @@
+"""Looking at the world once a round: settings, allowlist, containers, and what lies on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pannier import clients, groups, mounts, owner
+from pannier.engine import Container, Engine, images
+from pannier.errors import EngineError, PannierError
+from pannier.groups import Group
+from pannier.mounts import allowlist
+from pannier.paths import GroupPaths, Home, allowlist_file
+from pannier.serve.drift import drift
+from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
+
+# So many times as long as a look at a group's mounts took, the next one may wait: a source with
+# many files must not keep a processor busy.
+_RARELY = 50
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a container's mounts were found to be, and when to look again."""
+
+    drift: tuple[str, ...]
+    number: int
+    stamp: str
+    again: float
+
+
+class Observer:
+    """Looks, and keeps what can be kept. `now`: a clock that never goes back."""
+
+    def __init__(self, home: Home, environ: Mapping[str, str], now: Callable[[], float]) -> None:
+        self.home = home
+        self.environ = environ
+        self.now = now
+        self.engine: Engine | None = None
+        self._looks: dict[str, _Look] = {}
+        self._admitted: set[str] = set()
+
+    def facts(self, building: str) -> Facts:
+        """Never raises for what a person or an engine can do. `building`: the tag being built."""
+        loaded = allowlist.load(self.environ)
+        broken = "" if loaded.missing else loaded.error
+        read = {paths.folder: self._read(paths) for paths in self.home.all_groups()}
+        home_error = self._home_error()
+        try:
+            containers = self._containers()
+        except EngineError as error:
+            self.engine = None
+            found = tuple(self._group(p, g, "") for p, g in read.items())
+            return Facts("", error.message, found, (), broken, home_error, building)
+        assert self.engine is not None
+        facts = tuple(self._container(c, read.get(c.group), not broken) for c in containers)
+        up = {c.group for c in facts if c.role == "up" and c.is_there}
+        found = tuple(
+            self._group(p, g, "" if p in up or home_error else self._missing_image(g))
+            for p, g in read.items()
+        )
+        self._forget({c.id for c in containers})
+        return Facts(self.engine.version, "", found, facts, broken, home_error, building)
+
+    def _containers(self) -> list[Container]:
+        if self.engine is None:
+            self.engine = Engine.find(self.environ)
+        return self.engine.containers(str(self.home.root))
+
+    def _read(self, paths: GroupPaths) -> Group | str:
+        try:
+            group = groups.get(self.home, paths.folder)
+            clients.get(group.settings.client)
+        except (PannierError, OSError) as error:
+            return _one_line(error)
+        return group
+
+    def _home_error(self) -> str:
+        try:
+            groups.home_settings(self.home)
+        except PannierError as error:
+            return _one_line(error)
+        return ""
+
+    def _group(self, folder: str, group: Group | str, missing_image: str) -> GroupFacts:
+        stamp = self._stamp(self.home.group(folder))
+        if isinstance(group, str):
+            return GroupFacts(folder, stamp, group)
+        settings = group.settings
+        return GroupFacts(
+            folder,
+            stamp,
+            client=settings.client,
+            autostart=settings.autostart,
+            stops=settings.enforce == "stop",
+            missing_image=missing_image,
+        )
+
+    def _missing_image(self, group: Group | str) -> str:
+        if isinstance(group, str) or not group.settings.autostart or group.settings.image:
+            return ""
+        client = clients.get(group.settings.client)
+        if not client.program or self.engine is None:
+            return ""
+        try:
+            tag = images.tag_for(client, groups.home_settings(self.home))
+            return "" if self.engine.has_image(tag) else tag
+        except PannierError:  # the start says it
+            return ""
+
+    def _container(self, c: Container, group: Group | str | None, judge: bool) -> ContainerFacts:
+        abandoned = owner.is_gone(c.owner) or c.owner == owner.me()
+        look = _Look((), 0, "", 0.0)
+        if c.state == "running" and isinstance(group, Group):
+            look = self._looked_at(c, group, judge)
+        return ContainerFacts(
+            id=c.id,
+            name=c.name,
+            group=c.group,
+            role=c.role,
+            state=c.state,
+            status=c.status,
+            abandoned=abandoned,
+            at_gate=c.state == "running" and abandoned and self._at_gate(c),
+            drift=look.drift,
+            look=look.number,
+        )
+
+    def _at_gate(self, c: Container) -> bool:
+        """Asked once of each container: one that was let through stays so."""
+        assert self.engine is not None
+        if c.id in self._admitted:
+            return False
+        if self.engine.at_gate(c.id):
+            return True
+        self._admitted.add(c.id)
+        return False
+
+    def _looked_at(self, c: Container, group: Group, judge: bool) -> _Look:
+        stamp = self._stamp(group.paths)
+        last = self._looks.get(c.id)
+        begun = self.now()
+        if last and not last.drift and last.stamp == stamp and begun < last.again:
+            return last
+        if last and not judge:
+            return last
+        try:
+            plan = mounts.plan_for(self.home, group.paths, group.settings, c.client, self.environ)
+            found = drift(c.mounts, plan, judge_extra=judge)
+        except (PannierError, OSError) as error:
+            found = (_one_line(error),)
+        took = self.now() - begun
+        look = _Look(found, last.number + 1 if last else 1, stamp, self.now() + _RARELY * took)
+        self._looks[c.id] = look
+        return look
+
+    def _stamp(self, paths: GroupPaths) -> str:
+        files = (
+            paths.settings,
+            paths.standing_instructions,
+            self.home.settings,
+            allowlist_file(self.environ),
+        )
+        return " ".join(map(_state_of, files))
+
+    def _forget(self, there: set[str]) -> None:
+        self._looks = {key: look for key, look in self._looks.items() if key in there}
+        self._admitted &= there
+
+
+def _state_of(file: Path) -> str:
+    """Another text whenever the file was written or replaced."""
+    try:
+        status = file.stat()
+    except OSError as error:
+        return str(error.errno)
+    return f"{status.st_ino}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}"
+
+
+def _one_line(error: PannierError | OSError) -> str:
+    if isinstance(error, PannierError):
+        return f"{error.message} ({error.hint})" if error.hint else error.message
+    return str(error)

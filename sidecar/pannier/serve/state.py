@@ -1,0 +1,193 @@
+"""Who serves a home, and how it goes: a lock, and a small file that `pannier status` reads.
+
+Both lie in `state/`, which is never mounted into an agent's container. The lock is the kernel's
+(flock(2)), so that it ends with the process however that ends, and is seen from a container as from
+the host. The file is rewritten when its content changes; its modification time is the last round.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+
+from pydantic import TypeAdapter, ValidationError
+
+from pannier import __version__, owner, safefs
+from pannier.errors import PannierError
+from pannier.paths import Home
+
+FILE = "serve.json"
+LOCK = "serve.lock"
+
+_LOCK_TRIES = 5
+_LOCK_PAUSE = 0.05
+
+
+@dataclass(frozen=True)
+class GroupHealth:
+    """A group, as the last round saw it."""
+
+    folder: str
+    state: str
+    """up, waiting, idle or broken."""
+    container: str = ""
+    waits: str = ""
+    """What it waits for, or what is wrong with it."""
+    not_before: str = ""
+    """When the next try is due."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the daemon writes about itself. Times are RFC 3339, in UTC."""
+
+    owner: str
+    since: str
+    every: float
+    """Seconds between rounds."""
+    version: str = __version__
+    engine: str = ""
+    """Its version; empty if it does not answer."""
+    no_engine: str = ""
+    groups: tuple[GroupHealth, ...] = ()
+    ended: str = ""
+    """When it ended, if it did so in order."""
+
+
+@dataclass(frozen=True)
+class Health:
+    """What somebody else finds out about the daemon of a home."""
+
+    running: bool
+    report: Report | None = None
+    """Its own, or that of the last one; None if there was none."""
+    last_round: float = 0.0
+    """Seconds since the epoch."""
+    troubles: tuple[str, ...] = field(default=())
+    """Why it is not healthy."""
+
+
+class Place:
+    """The place of the one daemon, while it is taken."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._written = b""
+
+    def write(self, report: Report) -> None:
+        """Tell of a round. Raises OSError."""
+        data = (json.dumps(asdict(report), indent=2) + "\n").encode()
+        if data == self._written:
+            os.utime(self.home.state / FILE)
+            return
+        safefs.write(self.home.state, FILE, data)
+        self._written = data
+
+
+@contextmanager
+def take_place(home: Home) -> Iterator[Place]:
+    """Become the daemon of this home.
+
+    Raises PannierError if there is one, naming it.
+    """
+    try:
+        safefs.make_directory(home.root, home.state.name)
+        lock = _open_lock(home)
+    except OSError as error:
+        raise PannierError(f"{home.state} cannot be used: {error.strerror}") from error
+    try:
+        if not _locked(lock):
+            raise PannierError(f"{_who(home)} serves {home.root} already", "See: pannier status")
+        yield Place(home)
+    finally:
+        os.close(lock)
+
+
+def _open_lock(home: Home) -> int:
+    with safefs.open_directory(home.state) as folder:
+        flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(LOCK, flags, 0o644, dir_fd=folder)
+
+
+def _locked(lock: int) -> bool:
+    # Whoever asks for the state holds the lock for a moment, shared.
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            time.sleep(_LOCK_PAUSE)
+    return False
+
+
+def _who(home: Home) -> str:
+    report, _ = _read(home)
+    if report is None or report.ended:
+        return "another daemon"
+    host, pid, *_ = [*report.owner.split(":"), "", ""]
+    return f"process {pid} on {host} (since {report.since})"
+
+
+def health(home: Home, now: float) -> Health:
+    """Look at the daemon of a home from outside. `now` in seconds since the epoch."""
+    report, last_round = _read(home)
+    running = _is_held(home)
+    return Health(running, report, last_round, tuple(_troubles(running, report, last_round, now)))
+
+
+def _is_held(home: Home) -> bool:
+    try:
+        lock = os.open(home.state / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise PannierError(f"{home.state / LOCK} cannot be read: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _read(home: Home) -> tuple[Report | None, float]:
+    try:
+        data = safefs.read(home.state, FILE)
+        at = (home.state / FILE).stat().st_mtime
+    except FileNotFoundError:
+        return None, 0.0
+    except OSError as error:
+        raise PannierError(f"{home.state / FILE} cannot be read: {error.strerror}") from error
+    try:
+        return TypeAdapter(Report).validate_json(data), at
+    except ValidationError:  # written by another version
+        return None, at
+
+
+def _troubles(running: bool, report: Report | None, last_round: float, now: float) -> Iterator[str]:
+    if not running:
+        if report is None:
+            yield "no daemon has served this home yet"
+        elif report.ended:
+            yield f"the daemon ended at {report.ended}"
+        else:
+            yield "the daemon was killed, or its machine went down"
+        return
+    if report is None:
+        yield "the daemon has not finished its first round"
+        return
+    if now - last_round > 60 + 2 * report.every:
+        yield f"the last round is {now - last_round:.0f} s ago"
+    if report.no_engine:
+        yield report.no_engine
+
+
+def new_report(since: str, every: float) -> Report:
+    """That of this very process."""
+    return Report(owner.me(), since, every)
