@@ -421,3 +421,20 @@ def test_the_host_path_is_not_told(person: Person) -> None:
     told = person.shell("scout", "env")
     assert str(person.root) not in told
     assert str(Path.home()) not in told
+
+
+def test_a_signal_before_the_client_begins_leaves_nothing(person: Person) -> None:
+    """SIGTERM while the container is being made: no container, and the signal's status."""
+    process = subprocess.Popen(
+        person.argv("up", "scout"),
+        cwd=person.root,
+        env=person.environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for(lambda: "pannier-scout" in person.pannier("ps") or process.poll() is not None)
+    process.send_signal(signal.SIGTERM)
+    status = process.wait(timeout=60)
+    rows = json.loads(person.pannier("ps", "--json"))
+    # Either it was too late, and the container is up, or nothing of it is left.
+    assert (status, len(rows)) in ((0, 1), (143, 0))

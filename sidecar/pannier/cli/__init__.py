@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 
 import click
 
 from pannier import __version__
 from pannier.cli.context import Context
-from pannier.errors import PannierError
+from pannier.errors import Interrupted, PannierError
 
 # name → what `pannier --help` says of it. Each lies in the module of its name here, as `command`.
 COMMANDS: dict[str, str] = {
@@ -67,12 +69,19 @@ def pannier(ctx: click.Context, home: str | None) -> None:
     ctx.obj = Context(home)
 
 
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    """Whoever ends us by a signal still wants the container and the scratch folder gone."""
+    raise Interrupted(number)
+
+
 def main() -> None:
     """Run the command; the one place that ends the process.
 
     0 done, 1 the work failed, 2 wrong usage, 130 interrupted; `run` and `exec` pass on the
     client's own status.
     """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         status = pannier.main(standalone_mode=False)
     except click.exceptions.Exit as end:
