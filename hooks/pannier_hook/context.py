@@ -27,9 +27,9 @@ def session_start(options: Options, client: Client) -> str:
     if not source:
         request = _request()
         source, session = request.source, request.session
-    if source in _NOT_FRESH:
-        return ""
     if source not in client.fresh:
+        if source in _NOT_FRESH:
+            return ""
         raise ValueError(
             f"unknown source of a session start: {source[:80]!r}"
             if source
@@ -45,19 +45,38 @@ def session_start(options: Options, client: Client) -> str:
 
 
 def user_prompt(options: Options, client: Client) -> str:
-    """What to print at a prompt: the memory at the first one of a fresh context, else "".
+    """What to print at a prompt: the memory when the context does not hold it yet, else "".
 
-    Only for clients whose session start cannot inject.
+    Only for clients whose session start cannot inject. The first prompt of a fresh context gets it,
+    and so does the next one when the client dropped it: with a turn that failed or was cancelled,
+    or at a compression.
     """
     if client.injects_on != USER_PROMPT:
         return ""
+    from .history import read_past
     from .marks import Marks
 
-    session = _request(tolerate_cut=True).session
+    request = _request(tolerate_cut=True)
+    session = request.session
+    if not session:
+        return ""
     marks = Marks(options.home, client.state)
-    if not session or not marks.take(session):
+    past = read_past(request.text("transcript_path"))
+    fresh = marks.take(session)
+    if past is None:
+        wanted = fresh
+    elif past.holds:
+        wanted = False
+    else:
+        given = marks.given(session)
+        # A prompt can be quicker than the session start. A transcript that did not grow since is
+        # not written any more, and tells nothing.
+        wanted = fresh or (not past.answered if given is None else given != past.size)
+    if not wanted:
         return ""
     try:
+        if past is not None:
+            marks.give(session, past.size)
         return injection(options, client)
     except BaseException:
         marks.leave(session)

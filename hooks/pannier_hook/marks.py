@@ -1,7 +1,8 @@
-"""Marks of sessions whose context is fresh and has not been given the memory yet.
+"""Marks of sessions: the context is fresh and has not been given the memory yet; or it was given.
 
-A mark is an empty file, named by a digest of the session's id, in the client's state folder, or
-below /tmp when that cannot be written. Taking a mark removes it: it counts once.
+A mark is a file, named by a digest of the session's id, in the client's state folder, or below
+/tmp when that cannot be written. Taking the mark of a fresh context removes it: it counts once.
+The other one stays and holds the size that the transcript had.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+_SIZE = 20  # bytes of a size in digits
+_READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 
 
@@ -29,25 +32,54 @@ class Marks:
         """Mark `session`. Raises OSError when no place can be written."""
         if not session:
             raise ValueError("the client named no session")
-        problem: OSError | None = None
-        for folder in self._folders(make=True):
-            try:
-                posix.close(posix.open(_name(session), _NEW, 0o600, dir_fd=folder))
-                return
-            except OSError as caught:
-                problem = caught
-        raise problem or OSError("no folder for the mark of a fresh session can be written")
+        self._make(_name("fresh", session), b"")
 
     def take(self, session: str) -> bool:
         """Whether `session` was marked; it no longer is. Of two takers one is told so."""
         taken = False
         for folder in self._folders(make=False):
             try:
-                posix.unlink(_name(session), dir_fd=folder)
+                posix.unlink(_name("fresh", session), dir_fd=folder)
                 taken = True
             except OSError:
                 continue
         return taken
+
+    def give(self, session: str, size: int) -> None:
+        """Remember that `session` was given the memory when its transcript had `size` bytes.
+
+        Raises OSError when no place can be written.
+        """
+        self._make(_name("given", session), b"%*d" % (_SIZE, size))
+
+    def given(self, session: str) -> int | None:
+        """The size that the transcript of `session` had when it was last given the memory."""
+        for folder in self._folders(make=False):
+            try:
+                mark = posix.open(_name("given", session), _READ, dir_fd=folder)
+            except OSError:
+                continue
+            try:
+                return int(posix.read(mark, _SIZE))
+            except (OSError, ValueError):
+                continue
+            finally:
+                posix.close(mark)
+        return None
+
+    def _make(self, name: str, content: bytes) -> None:
+        problem: OSError | None = None
+        for folder in self._folders(make=True):
+            try:
+                mark = posix.open(name, _NEW, 0o600, dir_fd=folder)
+                try:
+                    posix.write(mark, content)
+                finally:
+                    posix.close(mark)
+                return
+            except OSError as caught:
+                problem = caught
+        raise problem or OSError("no folder for the mark of a session can be written")
 
     def _folders(self, *, make: bool) -> Iterator[int]:
         """Descriptors of the folders for marks, the better one first; closed after use."""
@@ -86,6 +118,6 @@ def _open(base: str, names: tuple[str, ...], make: bool) -> int:
     return folder
 
 
-def _name(session: str) -> str:
+def _name(kind: str, session: str) -> str:
     data = session.encode("utf-8", "surrogatepass")
-    return f"fresh-{blake2b(data, digest_size=16).hexdigest()}"
+    return f"{kind}-{blake2b(data, digest_size=16).hexdigest()}"

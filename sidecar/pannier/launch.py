@@ -177,6 +177,7 @@ def specify(
         processes=limits.processes,
         workdir=plan.workdir,
         network=plan.group.settings.network,
+        hostname=plan.group.folder.replace("_", "-").rstrip("-"),
     )
 
 

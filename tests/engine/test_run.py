@@ -416,6 +416,11 @@ def as_user(uid: int, gid: int, person: Person, args: list[str]) -> str:
     return told
 
 
+def test_every_container_of_a_group_has_the_group_s_name(person: Person) -> None:
+    """A client may bind a login that it keeps to the name of the host."""
+    assert person.shell("scout", "hostname; hostname") == "scout\nscout\n"
+
+
 def test_the_host_path_is_not_told(person: Person) -> None:
     """An agent's environment names nothing of the host."""
     told = person.shell("scout", "env")

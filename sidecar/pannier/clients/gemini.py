@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, hook_command
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
@@ -62,7 +62,7 @@ def default_settings() -> dict[str, object]:
 
 
 def _hook(event: str) -> dict[str, object]:
-    command = hook_command(event, "gemini")
+    command = f"/usr/local/bin/pannier-hook {event} --client gemini"
     name = f"pannier {event}"
     entry = {"type": "command", "name": name, "command": command, "timeout": HOOK_MILLISECONDS}
     return {"hooks": [entry]}
@@ -167,6 +167,20 @@ def clear(shell: Shell) -> None:
     shell.wait_for_request(second)
 
 
+def compact(shell: Shell) -> None:
+    """Of a long conversation the client keeps the end; the model's summary stands for the rest."""
+    first, second = "Say it is warm.", "Say it is cold."
+    terminal = shell.terminal("gemini")
+    for number in range(4):
+        _submit(terminal, f"{first} {number}")
+        shell.wait_for_request(f"{first} {number}")
+    shell.observe()
+    _submit(terminal, "/compress", shown="Compresses the context")
+    terminal.wait_for("compressed from")
+    _submit(terminal, second)
+    shell.wait_for_request(second)
+
+
 TYPING = 0.2
 """Seconds. A return less than 30 ms after a character is taken for part of a pasted text."""
 
@@ -209,12 +223,12 @@ CLIENT = Client(
     skeleton={".gemini/GEMINI.md": Link(f"{RUN_ROOT}/instructions/GEMINI.md")},
     endpoint=endpoint,
     headless=headless,
-    events={"startup": startup, "resume": resume, "clear": clear},
-    fresh=frozenset({"startup", "clear"}),
+    events={"startup": startup, "resume": resume, "clear": clear, "compact": compact},
+    fresh=frozenset({"startup", "clear", "compact"}),
     decode=decode,
     own_settings=(".gemini/settings.json",),
     notes=(
-        "Gemini CLI tells nobody when it compresses a conversation: what it keeps of the memory is "
-        "up to its summary until the next /clear or start.",
+        "Gemini CLI tells nobody when it compresses a conversation: the hook sees it in the "
+        "transcript, and memory comes anew with the prompt after the one that was compressed.",
     ),
 )

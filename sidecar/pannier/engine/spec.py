@@ -44,6 +44,8 @@ class ContainerSpec:
     processes: int
     workdir: str
     network: str
+    hostname: str
+    """The same for each container of a group: a client may keep a login that is bound to it."""
     entrypoint: tuple[str, ...] | None = None
     tty: bool = False
     stdin: bool = False
@@ -82,6 +84,7 @@ def to_docker(spec: ContainerSpec, *, api_version: tuple[int, int], cpus: int) -
         "labels": dict(spec.labels),
         "working_dir": spec.workdir,
         "network_mode": spec.network,
+        "hostname": spec.hostname,
         "tty": spec.tty,
         "stdin_open": spec.stdin,
         "auto_remove": spec.auto_remove,

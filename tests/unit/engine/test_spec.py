@@ -28,6 +28,7 @@ def spec(**changes: Any) -> ContainerSpec:
         "processes": 1024,
         "workdir": "/workspace/agent/files",
         "network": "bridge",
+        "hostname": "scout",
     }
     return ContainerSpec(**(values | changes))
 

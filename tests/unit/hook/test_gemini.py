@@ -133,3 +133,125 @@ def test_fallback_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="no folder"):
         marks.leave("s")
     assert list(elsewhere.iterdir()) == []
+
+
+HEADER = '{"sessionId":"s-1","kind":"main"}'
+EMPTIED = '{"$set":{"messages":[{"type":"user","content":[{"text":"<session_context>"}]}]}}'
+ANSWER = '{"id":"2","type":"gemini","content":"ok"}'
+
+
+class Chat:
+    """A transcript as the client writes it, and prompts of its session."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.file = world.home / "session.jsonl"
+        self.file.write_text(f"{HEADER}\n{EMPTIED}\n")
+
+    def write(self, *lines: str) -> None:
+        with self.file.open("a") as log:
+            log.writelines(f"{line}\n" for line in lines)
+
+    def prompt(self) -> Answer:
+        """The hook's answer to a prompt; the client records both before it asks the model."""
+        told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(self.file)}
+        answer = self.world.run("user-prompt", "--client", "gemini", stdin=told)
+        parts = [{"text": "Hello"}]
+        if answer.out:
+            shown = answer.context.replace("<", "&lt;").replace(">", "&gt;")
+            parts.append({"text": f"<hook_context>{shown}</hook_context>"})
+        self.write(json.dumps({"type": "user", "content": parts}, separators=(",", ":")))
+        return answer
+
+
+def test_lost_with_its_turn_and_given_again(world: World) -> None:
+    """When the turn that carried the memory failed or was cancelled, the next prompt carries it."""
+    chat = Chat(world)
+    world.start("gemini")
+    for _ in range(3):
+        assert read_back(chat.prompt().context).complete
+        chat.write(EMPTIED)
+    assert chat.prompt().out
+    chat.write(ANSWER)
+    assert chat.prompt().out == b""
+
+
+def test_lost_in_a_compression_and_given_again(world: World) -> None:
+    """After a compression the next prompt carries the memory, once."""
+    chat = Chat(world)
+    world.start("gemini")
+    chat.prompt()
+    chat.write(ANSWER)
+    assert chat.prompt().out == b""
+    chat.write(ANSWER, EMPTIED, ANSWER)
+    assert read_back(chat.prompt().context).complete
+    chat.write(ANSWER)
+    assert chat.prompt().out == b""
+
+
+def test_prompt_before_the_session_start(world: World) -> None:
+    """A prompt that is quicker than the session start carries the memory; the next one does not."""
+    chat = Chat(world)
+    assert chat.prompt().out
+    world.start("gemini")
+    chat.write(ANSWER)
+    assert chat.prompt().out == b""
+
+
+def test_resumed_chat_without_memory_gets_nothing(world: World) -> None:
+    """A conversation that began without the hook does not get the memory on a resume."""
+    chat = Chat(world)
+    chat.write(ANSWER)
+    world.start("gemini", "resume")
+    assert chat.prompt().out == b""
+
+
+def test_transcript_that_is_not_written_any_more(world: World) -> None:
+    """A client that cannot write its transcript, on a full disk say, gets the memory once."""
+    chat = Chat(world)
+    world.start("gemini")
+    assert prompt_of(world, chat.file).out
+    assert prompt_of(world, chat.file).out == b""
+
+
+def test_quoted_block_is_not_the_block(world: World) -> None:
+    """A tool's output that shows a transcript with the block does not count as the block."""
+    chat = Chat(world)
+    world.start("gemini")
+    quoted = json.dumps('{"text":"<hook_context>-----BEGIN PANNIER MEMORY 0-----')
+    chat.write(f'{{"type":"user","content":[{{"functionResponse":{{"output":{quoted}}}}}]}}')
+    assert chat.prompt().out
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "null"])
+def test_odd_transcripts(world: World, kind: str) -> None:
+    """Without a readable transcript the mark alone decides: once."""
+    path = world.home / "odd"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "null":
+        path = Path("/dev/null")
+    world.start("gemini")
+    assert prompt_of(world, path).out
+    assert prompt_of(world, path).out == b""
+
+
+def test_huge_transcript(world: World) -> None:
+    """Of a long transcript only the end is read; where that does not tell, nothing is injected."""
+    chat = Chat(world)
+    world.start("gemini")
+    chat.prompt()
+    with chat.file.open("a") as log:
+        log.truncate(log.tell() + (64 << 20))
+        log.seek(0, 2)
+        log.write("\n")
+    assert chat.prompt().out == b""
+    chat.write(EMPTIED)
+    assert chat.prompt().out
+
+
+def prompt_of(world: World, transcript: Path) -> Answer:
+    told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(transcript)}
+    return world.run("user-prompt", "--client", "gemini", stdin=told)
