@@ -14,7 +14,7 @@ from pannier import clients, safefs
 from pannier.errors import PannierError, UsageError
 from pannier.identity import Identity, choose
 from pannier.memory import scaffold
-from pannier.paths import MARKER, GroupPaths, Home
+from pannier.paths import MARKER, GroupPaths, Home, in_container
 from pannier.settings import GroupSettings, HomeSettings, load
 
 _NEW_HOME = """\
@@ -151,9 +151,11 @@ def make_ready(group: Group, client: clients.Client, environ: Mapping[str, str])
     with safefs.open_directory(paths.memory) as memory:
         report = scaffold(memory)
     if os.geteuid() == 0:
+        # Root in a container is nobody's decision: from there a person's files stay theirs.
+        only_of = 0 if in_container(environ) else None
         for path in (*_mounted(paths), paths.client(client.name)):
             with safefs.open_directory(path) as folder:
-                safefs.give(folder, identity.uid, identity.gid)
+                safefs.give(folder, identity.uid, identity.gid, only_of=only_of)
     odd = tuple(f"memory/{o.path}: {o.reason}" for o in report.odd)
     return Ready(identity, report.created, odd)
 

@@ -141,6 +141,14 @@ def find_home(option: str | None, environ: Mapping[str, str], cwd: Path) -> Home
     )
 
 
+def in_container(environ: Mapping[str, str]) -> bool:
+    """Whether this process runs in a container itself and starts others beside it.
+
+    PANNIER_IN_CONTAINER=1, which the sidecar's image sets, says so.
+    """
+    return environ.get("PANNIER_IN_CONTAINER") == "1"
+
+
 def config_dir(environ: Mapping[str, str]) -> Path:
     """`~/.config/pannier`, or below `XDG_CONFIG_HOME` (XDG Base Directory specification)."""
     base = environ.get("XDG_CONFIG_HOME", "")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pannier.errors import SettingsError
-from pannier.mounts import allowlist, facts
+from pannier.mounts import allowlist, facts, visible
 from pannier.mounts.places import Place
 from pannier.mounts.plan import Mount, MountPlan, Refusal, as_data
 from pannier.mounts.plan import plan as plan_from
 from pannier.mounts.rules import Grants, Writable, writable_by
-from pannier.paths import GroupPaths, Home
+from pannier.paths import GroupPaths, Home, in_container
 from pannier.settings import GroupSettings, load
 
 __all__ = ["Mount", "MountPlan", "Refusal", "as_data", "plan_for"]
@@ -31,9 +31,12 @@ def plan_for(
     own = facts.own(paths, client)
     if not settings.mounts:
         return MountPlan(tuple(own), ())
-    places = facts.never_sources(home, environ)
+    places = facts.never_sources(home, visible.as_on_host(environ))
     grants = facts.grants(allowlist.load(environ), environ)
     asked = [facts.observe(request, grants, places, environ) for request in settings.mounts]
+    if in_container(environ):
+        points = visible.mount_points()
+        asked = [visible.checked(seen, grants, points) for seen in asked]
     writable = _writable(home, paths, settings, grants, places, environ)
     return plan_from(paths.folder, own, asked, grants, writable, places)
 

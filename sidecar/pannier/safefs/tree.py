@@ -128,27 +128,29 @@ class Given:
     """What still belongs to somebody else, each with the reason."""
 
 
-def give(root: Root, uid: int, gid: int, *, limit: int = GIVE_LIMIT) -> Given:
+def give(
+    root: Root, uid: int, gid: int, *, only_of: int | None = None, limit: int = GIVE_LIMIT
+) -> Given:
     """The folder and what lies below it belong to `uid` and `gid` afterwards. For root.
 
     Only folders and regular files that belong to somebody else, each by its own descriptor, and
-    only on the device of the folder. Links, FIFOs and sockets need no owner: who has the folder
-    can replace them. A file with a second name stays as it is and is told: its other name may lie
-    outside (a package manager's cache, a backup made of hard links), where the agent would get a
-    file that the host trusts. An agent cannot make such a file itself, for link(2) does not cross
-    mounts; a person or a program on the host can.
+    only on the device of the folder. With `only_of` just those that belong to this user. Links,
+    FIFOs and sockets need no owner: who has the folder can replace them. A file with a second name
+    stays as it is and is told: its other name may lie outside (a package manager's cache, a backup
+    made of hard links), where the agent would get a file that the host trusts. An agent cannot make
+    such a file itself, for link(2) does not cross mounts; a person or a program on the host can.
     """
     changed = 0
     kept: list[str] = []
     with open_directory(root) as top:
-        changed += _give(top, uid, gid)
+        changed += _give(top, uid, gid, only_of)
         try:
             for entry in walk(top, limit=limit, one_device=True):
                 if entry.unread:
                     kept.append(f"{entry.path}: {entry.unread}")
                     continue
                 try:
-                    changed += _give_entry(entry, uid, gid)
+                    changed += _give_entry(entry, uid, gid, only_of)
                 except FileNotFoundError:
                     continue
                 except (OSError, UnsafePath) as error:
@@ -159,20 +161,24 @@ def give(root: Root, uid: int, gid: int, *, limit: int = GIVE_LIMIT) -> Given:
     return Given(changed, tuple(kept))
 
 
-def _give_entry(entry: Entry, uid: int, gid: int) -> int:
+def _give_entry(entry: Entry, uid: int, gid: int, only_of: int | None) -> int:
     status = entry.status
-    if status.st_uid == uid or not (entry.is_folder or stat.S_ISREG(status.st_mode)):
+    if _stays(status, uid, only_of) or not (entry.is_folder or stat.S_ISREG(status.st_mode)):
         return 0
     opened = os.open(entry.name, READ, dir_fd=entry.folder)
     try:
-        return _give(opened, uid, gid)
+        return _give(opened, uid, gid, only_of)
     finally:
         os.close(opened)
 
 
-def _give(opened: int, uid: int, gid: int) -> int:
+def _stays(status: os.stat_result, uid: int, only_of: int | None) -> bool:
+    return status.st_uid == uid or (only_of is not None and status.st_uid != only_of)
+
+
+def _give(opened: int, uid: int, gid: int, only_of: int | None) -> int:
     status = os.fstat(opened)
-    if status.st_uid == uid:
+    if _stays(status, uid, only_of):
         return 0
     if not stat.S_ISDIR(status.st_mode):
         must_be_regular(status, "it")
