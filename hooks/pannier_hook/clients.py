@@ -7,7 +7,7 @@ are the authority.
 from __future__ import annotations
 
 # A context is fresh on these sources; `new` is what Copilot calls a start. On `resume` and `fork`
-# the context already holds what was injected earlier.
+# the context already holds what was injected earlier, unless a client's row says otherwise.
 FRESH = frozenset({"startup", "clear", "compact", "new"})
 
 SESSION_START = "session-start"
@@ -110,6 +110,11 @@ _ROWS = (
         state=".gemini",
         angles_escaped=True,
     ),
+    # It keeps what a session start says in the system prompt, which is made anew at each of them and
+    # belongs to no history: a resumed session and a branch have nothing of it, and it never piles up.
+    Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True),
+    # A plugin of ours calls the hook, and passes on what it prints.
+    Client("opencode", dialect=PLAIN),
     Client("custom", dialect=PLAIN),
 )
 

@@ -37,12 +37,21 @@ def test_fresh_context_gets_memory(world: World, client: str, source: str) -> No
     assert json.loads(answer.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
 
 
-@pytest.mark.parametrize("source", NOT_FRESH)
-@pytest.mark.parametrize("client", list(CLIENTS))
+@pytest.mark.parametrize(
+    ("client", "source"),
+    [(c.name, source) for c in CLIENTS.values() for source in NOT_FRESH if source not in c.fresh],
+)
 def test_context_that_holds_memory_gets_nothing(world: World, client: str, source: str) -> None:
     """On resume and fork nothing is printed, and nothing is wrong."""
     answer = world.start(client, source)
     assert (answer.status, answer.out, answer.errors) == (0, b"", [])
+
+
+@pytest.mark.parametrize("source", [*FRESH, "resume", "branch"])
+def test_qwen_is_told_at_each_session_start(world: World, source: str) -> None:
+    """Qwen Code has the memory in a system prompt that each session start makes anew: it gets it
+    there on resume and in a branch, too."""
+    assert read_back(world.start("qwen", source).context).complete
 
 
 @pytest.mark.parametrize(
