@@ -8,33 +8,22 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from pannier import clients, groups, mounts, running, safefs
+from pannier.bake.find import look_at_image
 from pannier.engine import Engine, images
 from pannier.errors import EngineError, ImageNotFound, PannierError
+from pannier.findings import Finding
 from pannier.groups import Group
 from pannier.mounts import allowlist
 from pannier.paths import Home
-from pannier_hook import VERSION, events, scaffold
-
-Level = Literal["ok", "note", "problem"]
+from pannier_hook import events, scaffold
 
 _EVENTS_READ = 500
 _EVENT_SIZE = 64 * 1024
 _SETTINGS_SIZE = 1 << 20
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at. `subject` is what it is about: engine, a group …"""
-
-    level: Level
-    subject: str
-    message: str
-    advice: str = ""
 
 
 def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -198,14 +187,18 @@ def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> 
     except PannierError as error:
         yield Finding("problem", group.folder, error.message, error.hint)
         return
-    if image.hook is None:
+    if own:
+        yield Finding("ok", group.folder, f"image {tag} holds hook {image.hook}")
+    elif image.hook is None:
         message = f"image {tag} holds no hook (label pannier.hook), so nothing gives it its memory"
         yield Finding("problem", group.folder, message, "Bake the hook in, or leave out image:.")
-    elif image.hook != VERSION:
-        message = f"image {tag} holds the hook of pannier {image.hook}, and this is {VERSION}"
-        yield Finding("problem", group.folder, message, "Build it again.")
     else:
-        yield Finding("ok", group.folder, f"image {tag} holds hook {image.hook}")
+        try:
+            for found in look_at_image(engine, tag, client.name):
+                message = f"image {tag}: {found.message}"
+                yield replace(found, subject=group.folder, message=message)
+        except PannierError as error:
+            yield Finding("problem", group.folder, error.message, error.hint)
 
 
 def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:

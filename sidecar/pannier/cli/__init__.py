@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "stop": "Stop and remove every container of a group.",
     "ps": "List the containers of this home.",
     "image": "Build and list the images of the agent programs.",
+    "bake": "Write hook and settings for a Dockerfile of your own.",
     "mounts": "Say what groups may see of the host.",
     "serve": "Keep groups up and watched: the daemon.",
     "status": "Say how the daemon is.",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
 from pannier import doctor
 from pannier.cli.context import Context
-
-_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "red")}
+from pannier.cli.findings_view import show
 
 
 @click.command("doctor")
@@ -22,16 +19,5 @@ def command(context: Context, as_json: bool) -> None:
     Example:
       pannier doctor
     """
-    found = []
-    for finding in doctor.examine(context.home(), context.environ):
-        found.append(finding)
-        if not as_json:
-            word, colour = _MARKS[finding.level]
-            mark = click.style(f"{word:<8}", fg=colour)
-            context.say(f"{mark}{finding.subject}: {finding.message}")
-            if finding.advice:
-                context.say(f"{'':<8}→ {finding.advice}")
-    if as_json:
-        context.print_json([asdict(finding) for finding in found])
-    if any(finding.level == "problem" for finding in found):
+    if show(context, doctor.examine(context.home(), context.environ), as_json):
         click.get_current_context().exit(1)
