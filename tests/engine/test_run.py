@@ -18,7 +18,7 @@ import pannier.cli.progress
 import pannier.cli.run  # noqa: F401
 from pannier import launch
 from pannier.cli import main
-from pannier.engine import Engine
+from pannier.engine import Engine, look
 from pannier.errors import MountMismatch
 from tests.engine.person import Person
 from tests.engine.terminal import PseudoTerminal
@@ -296,10 +296,16 @@ def test_terminal_size_and_ctrl_p_reach_the_client(person: Person) -> None:
     assert terminal.status() == 5, terminal.seen
 
 
+@pytest.mark.parametrize("by", ["the kernel", "a program inside"])
 def test_a_replaced_mount_stops_the_container(
-    person: Person, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    person: Person, engine: Engine, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """A source that is swapped between the check and the start is noticed; no client begins."""
+    """A source that is swapped between the check and the start is noticed; no client begins.
+
+    Also where the engine's processes cannot be seen from here.
+    """
+    if by == "a program inside":
+        monkeypatch.setattr(look, "through_proc", lambda *_, **__: None)
     memory = person.group("scout") / "memory"
     create = Engine.create
 
@@ -315,8 +321,13 @@ def test_a_replaced_mount_stops_the_container(
     assert engine.containers(str(person.root)) == []
 
 
-def test_the_client_waits_for_the_comparison(person: Person, engine: Engine) -> None:
+@pytest.mark.parametrize("by", ["the kernel", "a program inside"])
+def test_the_client_waits_for_the_comparison(
+    person: Person, engine: Engine, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     """Behind the gate nothing has begun; the signal lets the client go."""
+    if by == "a program inside":
+        monkeypatch.setattr(look, "through_proc", lambda *_, **__: None)
     wish = launch.Wish("scout", entrypoint="sh", args=("-c", "touch begun; exec sleep 300"))
     plan = launch.decide(person.home, wish, person.environ)
     plan = launch.make_ready(person.home, plan, person.environ, print)

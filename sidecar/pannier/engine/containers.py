@@ -11,6 +11,7 @@ from typing import Any
 
 import docker
 
+from pannier.engine import look
 from pannier.engine.connect import connect, translated
 from pannier.engine.spec import (
     LABEL_CLIENT,
@@ -153,20 +154,24 @@ class Engine:
         whose `look` waits until the entrypoint stands at the gate. Raises MountMismatch.
         """
         expected = {str(m.target): m for m in mounts}
-        look = [HOOK, "look"] if hook else ["stat", "-c", "%d %i %n", "--"]
-        status, output = self.exec(container, [*look, *expected])
-        if status != 0:
-            raise MountMismatch(f"the container's mounts cannot be looked at: {output.strip()}")
-        seen: dict[str, tuple[str, str]] = {}
-        for line in output.splitlines():
-            device, inode, target = line.split(" ", 2)
-            seen[target] = (device, inode)
+        with translated():
+            pid = int(self.sdk.api.inspect_container(container)["State"]["Pid"])
+        seen = look.through_proc(pid, container, expected, gate=hook)
+        if seen is None:
+            seen = self._ask_inside(container, list(expected), hook=hook)
         for target, mount in expected.items():
             if seen.get(target) != (str(mount.device), str(mount.inode)):
                 raise MountMismatch(
                     f"{target} in the container is not {mount.source}",
                     "The folder was replaced while the container started. Start again.",
                 )
+
+    def _ask_inside(self, container: str, targets: list[str], *, hook: bool) -> look.Seen:
+        program = [HOOK, "look"] if hook else ["stat", "-c", "%d %i %n", "--"]
+        status, output = self.exec(container, [*program, *targets])
+        if status != 0:
+            raise MountMismatch(f"the container's mounts cannot be looked at: {output.strip()}")
+        return look.by_lines(output)
 
     def at_gate(self, container: str) -> bool:
         """Whether the container's entrypoint still waits for its mounts to be compared."""
