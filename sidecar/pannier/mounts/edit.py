@@ -63,8 +63,14 @@ def _settings(entry: Entry) -> dict[str, Any]:
 
 
 def _value(value: object) -> str:
+    """In one line: escaped where PyYAML would break it, or would write what it misreads (NEL)."""
+    text = _dumped(value, allow_unicode=True)
+    return text if text.isprintable() else _dumped(value, default_style='"')
+
+
+def _dumped(value: object, **style: Any) -> str:
     text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False
+        value, default_flow_style=True, width=float("inf"), sort_keys=False, **style
     )
     return text.removesuffix("\n").removesuffix("\n...")
 
