@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from pannier.errors import UnsafePath
 from pannier.serve.decide import Action, GroupState, decide
 from pannier.serve.facts import Facts
 from pannier.serve.log import Event, Log, timestamp
@@ -74,7 +75,7 @@ class World(Protocol):
         """Do it."""
 
     def write(self, report: Report) -> None:
-        """Leave word of how it goes. Raises OSError."""
+        """Leave word of how it goes. Raises OSError or UnsafePath."""
 
 
 class Daemon:
@@ -141,7 +142,7 @@ class Daemon:
     def _write(self, report: Report) -> None:
         try:
             self.world.write(report)
-        except OSError as error:
+        except (OSError, UnsafePath) as error:
             problem = f"the state cannot be written: {error}"
             if problem != self._unwritten:
                 self.log(Event("error", "", "state.failed", problem))

@@ -12,7 +12,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
@@ -80,11 +80,12 @@ class Place:
         self._written = b""
 
     def write(self, report: Report) -> None:
-        """Tell of a round. Raises OSError."""
+        """Tell of a round. Raises OSError or UnsafePath."""
         data = (json.dumps(asdict(report), indent=2) + "\n").encode()
         if data == self._written:
-            os.utime(self.home.state / FILE)
-            return
+            with suppress(FileNotFoundError):
+                os.utime(self.home.state / FILE, follow_symlinks=False)
+                return
         safefs.write(self.home.state, FILE, data)
         self._written = data
 
