@@ -110,8 +110,8 @@ _ROWS = (
         state=".gemini",
         angles_escaped=True,
     ),
-    # It keeps what a session start says in the system prompt, which is made anew at each of them and
-    # belongs to no history: a resumed session and a branch have nothing of it, and it never piles up.
+    # It keeps what a session start says in the system prompt, which belongs to no history: each
+    # session start makes it anew, so a resumed session has nothing of it, and it never piles up.
     Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True),
     # A plugin of ours calls the hook, and passes on what it prints.
     Client("opencode", dialect=PLAIN),

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from pannier.clients import claude, codex, custom, gemini
+from pannier.clients import claude, codex, custom, gemini, qwen
 from pannier.clients.client import Client
 from pannier.errors import ClientNotKnown
 
 __all__ = ["CLIENTS", "Client", "get"]
 
 CLIENTS: dict[str, Client] = {
-    c.name: c for c in (claude.CLIENT, codex.CLIENT, gemini.CLIENT, custom.CLIENT)
+    c.name: c
+    for c in (
+        claude.CLIENT,
+        codex.CLIENT,
+        gemini.CLIENT,
+        qwen.CLIENT,
+        custom.CLIENT,
+    )
 }
 
 

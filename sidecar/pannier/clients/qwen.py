@@ -1,0 +1,159 @@
+"""Qwen Code."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.paths import AGENT_ROOT, RUN_ROOT
+
+NAME = "qwen"
+ETC = "/etc/qwen-code"
+HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
+HOOK_SECONDS = 10
+"""Qwen Code counts a hook's timeout in seconds; from 1,000 up it would take it for milliseconds."""
+
+_MEMORY = f"{AGENT_ROOT}/memory"
+TIDYING = (
+    f"Moving and deleting files in {_MEMORY}, which is the agent's own memory, when every path of "
+    "the command lies in there."
+)
+
+
+def managed_settings() -> dict[str, object]:
+    """What the image decides; neither the person's settings nor a project's undo it."""
+    command = f"{HOOK_PROGRAM} session-start --client {NAME}"
+    entry = {"type": "command", "name": "pannier", "command": command, "timeout": HOOK_SECONDS}
+    return {
+        "hooks": {"SessionStart": [{"hooks": [entry]}]},
+        "disableAllHooks": False,
+        "permissions": {
+            # `//` begins an absolute path.
+            "allow": [
+                f"ReadFile(/{AGENT_ROOT}/**)",
+                *(f"{tool}(/{_MEMORY}/**)" for tool in ("Edit", "WriteFile")),
+                *(f"Shell({command} {_MEMORY}/*)" for command in ("mkdir", "mkdir -p", "rmdir")),
+            ],
+            # A pattern for `rm` or `mv` would let further paths pass, too. So the client's own
+            # judge of commands is told instead.
+            "autoMode": {"hints": {"allow": [TIDYING]}},
+        },
+        # A second memory, which neither people nor other clients see.
+        "memory": {
+            "enableManagedAutoMemory": False,
+            "enableManagedAutoDream": False,
+            "enableTeamMemory": False,
+        },
+        # The container is the sandbox.
+        "tools": {"sandbox": False},
+    }
+
+
+def default_settings() -> dict[str, object]:
+    """What holds as long as a person's or a project's settings say nothing else."""
+    return {
+        "general": {"enableAutoUpdate": False},
+        "privacy": {"usageStatisticsEnabled": False},
+        "telemetry": {"enabled": False},
+        "ide": {"hasSeenNudge": True},
+        "tools": {"useBuiltinRipgrep": False},
+    }
+
+
+def _startup(shell: Shell) -> None:
+    shell.observe("hello")
+    shell.run(*_turn("hello"))
+
+
+def _resume(shell: Shell) -> None:
+    session = _first_turn(shell)
+    shell.observe("again")
+    shell.run(*_turn("again"), "--resume", session)
+
+
+def _clear(shell: Shell) -> None:
+    _after_command(shell, "/clear")
+
+
+def _compact(shell: Shell) -> None:
+    _after_command(shell, "/compress")
+
+
+def _fork(shell: Shell) -> None:
+    session = _first_turn(shell)
+    shell.observe("again")
+    shell.run(*_turn("again"), "--resume", session, "--fork-session")
+
+
+def _turn(prompt: str) -> tuple[str, ...]:
+    return ("qwen", "-p", prompt)
+
+
+def _first_turn(shell: Shell) -> str:
+    session = str(uuid.uuid4())
+    shell.run(*_turn("hello"), "--session-id", session)
+    return session
+
+
+def _after_command(shell: Shell, command: str) -> None:
+    """A turn, a command that begins a new context, and a turn in that: in one process."""
+    lines = ("--input-format", "stream-json", "--output-format", "stream-json")
+    dialogue = shell.dialogue("qwen", *lines)
+    _say(dialogue, "hello")
+    shell.observe("again")
+    _say(dialogue, command)
+    _say(dialogue, "again")
+    dialogue.close()
+
+
+def _say(dialogue: Dialogue, text: str) -> None:
+    dialogue.send(json.dumps({"type": "user", "message": {"role": "user", "content": text}}))
+    dialogue.wait_for('"type":"result"')
+
+
+def _json(data: Mapping[str, object]) -> str:
+    return json.dumps(data, indent=2) + "\n"
+
+
+def _decode(text: str) -> str:
+    """The client escapes these two, and nothing else, in what a hook adds."""
+    return text.replace("&lt;", "<").replace("&gt;", ">")
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        environment={
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_API_KEY": "none",
+            "OPENAI_MODEL": "scripted",
+        }
+    )
+
+
+CLIENT = Client(
+    name=NAME,
+    title="Qwen Code",
+    program=("qwen",),
+    keys=("OPENAI_API_KEY",),
+    instructions_file="QWEN.md",
+    baked={
+        f"{ETC}/settings.json": _json(managed_settings()),
+        f"{ETC}/system-defaults.json": _json(default_settings()),
+    },
+    skeleton={".qwen/QWEN.md": Link(f"{RUN_ROOT}/instructions/QWEN.md")},
+    endpoint=_endpoint,
+    headless=_turn,
+    events={
+        "startup": _startup,
+        "resume": _resume,
+        "clear": _clear,
+        "compact": _compact,
+        "fork": _fork,
+    },
+    own_settings=(".qwen/settings.json",),
+    # Memory stands in the system prompt, which belongs to no history: each of these makes it anew.
+    fresh=frozenset({"startup", "resume", "clear", "compact", "fork"}),
+    decode=_decode,
+)
