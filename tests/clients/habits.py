@@ -56,4 +56,12 @@ HABITS: dict[str, Habits] = {
         ),
         own_memory=("*/.gemini/GEMINI.md", "*/.gemini/memory/*", "*/.gemini/*/memory/*"),
     ),
+    "qwen": Habits(
+        create=lambda path, text: (Call("write_file", {"file_path": path, "content": text}),),
+        change=lambda path, old, new: (
+            Call("read_file", {"file_path": path}),
+            Call("edit", {"file_path": path, "old_string": old, "new_string": new}),
+        ),
+        own_memory=("*/.qwen/*memor*/*", "*/.qwen/QWEN.md"),
+    ),
 }
