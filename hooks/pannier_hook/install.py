@@ -7,15 +7,24 @@ it did. Ends with 1 when the hook would not work.
 
 from __future__ import annotations
 
-import compileall
-import glob
-import importlib
-import json
 import os
-import re
-import shutil
-import subprocess
 import sys
+
+_TOO_SMALL = (
+    f"{sys.executable} lacks a part of the standard library (%s); "
+    "of Debian's packages it takes python3, not python3-minimal"
+)
+try:
+    import compileall
+    import glob
+    import importlib
+    import json
+    import py_compile
+    import re
+    import shutil
+    import subprocess
+except ImportError as missing:
+    sys.exit(f"pannier-hook: {_TOO_SMALL % missing}")
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORD = "baked.json"
@@ -84,10 +93,7 @@ def _check_python() -> None:
             try:
                 importlib.import_module(f"pannier_hook.{stem}")
             except ImportError as problem:
-                raise RuntimeError(
-                    f"{sys.executable} lacks a part of the standard library ({problem}); "
-                    "of Debian's packages it takes python3, not python3-minimal"
-                ) from None
+                raise RuntimeError(_TOO_SMALL % problem) from None
 
 
 def _set_modes(paths: list[str]) -> None:
@@ -198,7 +204,7 @@ def _compile() -> None:
         f"{HERE}/pannier_hook",
         quiet=1,
         force=True,
-        invalidation_mode=compileall.PycInvalidationMode.UNCHECKED_HASH,  # type: ignore[attr-defined]
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     )
     hook = [f"{HERE}/bin/pannier-hook", "--version"]
     ran = subprocess.run(hook, check=False, stdout=subprocess.PIPE)
