@@ -237,6 +237,22 @@ def test_some_places_are_never_a_source(person: Person, source: str) -> None:
         assert person.refused().grant == ""
 
 
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("/", "/ is the root of the file system and never a source"),
+        ("/etc/ssl", "/etc/ssl lies in /etc, which is a part of the system and never a source"),
+        ("~/agents", "{root}/agents is the pannier home and never a source"),
+        ("~/.config", "{root}/.config holds {root}/.config/pannier, which is pannier's"),
+    ],
+)
+def test_the_reason_names_the_place(person: Person, source: str, reason: str) -> None:
+    """What is never a source is named, and how the source lies to it."""
+    person.make(".config/pannier/")
+    person.asks((source, "w", "ro"))
+    assert person.refused().reason.startswith(reason.format(root=person.root))
+
+
 @pytest.mark.parametrize("source", ["~/.config/other", "~/work/bin", "~/.local/share/notes"])
 def test_what_lies_beside_such_a_place_can_be_a_source(person: Person, source: str) -> None:
     """The rule is about the place, its folders and what it holds, and about nothing else."""
@@ -337,6 +353,11 @@ def test_a_group_that_asks_and_is_refused_writes_nowhere(person: Person) -> None
     person.allow({"path": "~/work"})
     person.asks(("~/work", "s", "rw"), ("/", "r", "rw"), group="writer")
     person.asks(("~/work/x", "w", "ro"))
+    assert person.granted()
+    person.allow({"path": "~/work", "mode": "rw", "groups": ["scout"]})
+    assert person.granted()
+    person.allow({"path": "~", "mode": "rw"})
+    person.asks(("~", "h", "rw"), group="writer")
     assert person.granted()
 
 
