@@ -99,16 +99,17 @@ def applies(entry: Entry, group: str) -> bool:
     return entry.groups is None or group in entry.groups
 
 
-def never(real: Path, places: Iterable[Place]) -> str:
+def never(real: Path, places: Sequence[Place]) -> str:
     """Why this can be no source whatever the allowlist says; empty if it can.
 
     Case does not count: on some file systems `~/.SSH` is `~/.ssh`.
     """
     source = _folded(real)
+    same = next((place for place in places if _folded(place.path) == source), None)
+    if same:
+        return f"{real} is {same.what} and never a source"
     for place in places:
         path = _folded(place.path)
-        if source == path:
-            return f"{real} is {place.what} and never a source"
         if place.below and source.startswith(path):
             return f"{real} lies in {place.path}, which is {place.what} and never a source"
         if path.startswith(source):
