@@ -69,7 +69,7 @@ def _value(value: object) -> str:
 
 
 def _dumped(value: object, **style: Any) -> str:
-    text = yaml.safe_dump(
+    text: str = yaml.safe_dump(
         value, default_flow_style=True, width=float("inf"), sort_keys=False, **style
     )
     return text.removesuffix("\n").removesuffix("\n...")
