@@ -271,5 +271,5 @@ def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) ->
     except MountMismatch:
         raise
     except EngineError:
-        if engine.is_running(container):
+        if not engine.ends_soon(container):
             raise

@@ -136,12 +136,17 @@ class Engine:
             time.sleep(0.02)
         raise EngineError(f"the container did not start within {seconds:g} s")
 
-    def is_running(self, container: str) -> bool:
-        """Whether it runs now. One that is gone does not."""
+    def ends_soon(self, container: str, *, seconds: float = 2) -> bool:
+        """Whether it is not running any more within that time. One that is gone is not."""
+        deadline = time.monotonic() + seconds
         try:
-            return self._state(container) == "running"
+            while self._state(container) == "running":
+                if time.monotonic() >= deadline:
+                    return False
+                time.sleep(0.02)
         except ContainerGone:
-            return False
+            pass
+        return True
 
     def _state(self, container: str) -> str:
         with translated():
@@ -151,7 +156,8 @@ class Engine:
         """Compare each mount, as the started container sees it, with the plan.
 
         Device and inode of a bind mount are those of its source. `hook`: the image holds our hook,
-        whose `look` waits until the entrypoint stands at the gate. Raises MountMismatch.
+        whose `look` waits until the entrypoint stands at the gate. Raises MountMismatch, or
+        EngineError when nobody can look.
         """
         expected = {str(m.target): m for m in mounts}
         with translated():
@@ -170,7 +176,7 @@ class Engine:
         program = [HOOK, "look"] if hook else ["stat", "-c", "%d %i %n", "--"]
         status, output = self.exec(container, [*program, *targets])
         if status != 0:
-            raise MountMismatch(f"the container's mounts cannot be looked at: {output.strip()}")
+            raise EngineError(f"the container's mounts cannot be looked at: {output.strip()}")
         return look.by_lines(output)
 
     def at_gate(self, container: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -32,7 +33,6 @@ class EventShell:
         self._model = model
         self._on_observe = on_observe
         self._programs: list[Program] = []
-        self._started = 0
         self._since = self._last_number()
         self._prompt = ""
 
@@ -86,8 +86,8 @@ class EventShell:
         return program
 
     def _job(self) -> str:
-        self._started += 1
-        return f"{self._name}-{self._started}"
+        """A name that nobody else's processes have: on a host, `end` sees those of all."""
+        return f"{self._name}-{secrets.token_hex(8)}"
 
     def _last_number(self) -> int:
         return len(self._model.requests)

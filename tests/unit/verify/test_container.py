@@ -29,6 +29,7 @@ def _spec(mounts: tuple[Mount, ...]) -> ContainerSpec:
         processes=10,
         workdir="/",
         network="bridge",
+        hostname="scout",
     )
 
 
