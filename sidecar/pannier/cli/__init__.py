@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "exec": "Run the client in the container that is up.",
     "stop": "Stop and remove every container of a group.",
     "ps": "List the containers of this home.",
+    "memory": "Look at what a group remembers.",
     "image": "Build and list the images of the agent programs.",
     "bake": "Write hook and settings for a Dockerfile of your own.",
     "mounts": "Say what groups may see of the host.",

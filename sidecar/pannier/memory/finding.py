@@ -1,0 +1,35 @@
+"""One thing that is said about a memory, and how text of an agent's making is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about one path below the memory folder, which is itself the empty path.
+
+    `line` counts from 1; None is the whole. `rule` is a fixed word for programs. `path` is as it is
+    on disk and can hold anything; `message` is one line of printable characters.
+    """
+
+    path: str
+    line: int | None
+    level: Level
+    rule: str
+    message: str
+
+
+def escaped(text: str) -> str:
+    """With what a terminal would obey, and what cannot be encoded, as escapes."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+def counted(number: int, what: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
