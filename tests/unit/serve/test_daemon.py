@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,7 +139,7 @@ def test_whatever_happens_the_group_is_up_in_the_end(happens: list[str]) -> None
     for kind in ("engine.gone", "state.failed", "settings.broken"):
         ends = {"engine.gone": "engine.back", "settings.broken": "settings.mended"}
         mine = [e.event for e in said if e.event in (kind, ends.get(kind))]
-        assert all(a != b for a, b in zip(mine, mine[1:], strict=False)), mine
+        assert all(a != b for a, b in pairwise(mine)), mine
 
 
 def test_a_start_that_always_fails_is_tried_ever_more_rarely() -> None:
