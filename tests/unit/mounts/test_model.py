@@ -30,19 +30,20 @@ GIT = st.sampled_from([".git", "HEAD", "objects", "refs"])
 NAMES = st.one_of(PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, st.just(".env.example"), BAD, GIT)
 FOLDERS = st.lists(st.lists(NAMES, min_size=1, max_size=3), min_size=2, max_size=5)
 MODES = st.sampled_from(["ro", "rw"])
-TARGETS = st.sampled_from(
-    ["a", "b", "c", "d", "e", "f", "g", "h", "a/b", "ab", "", "/a", "..", "a:b"]
-)
+ODD_TARGETS = st.sampled_from(["a", "b", "a/b", "ab", "", "/a", "..", "a:b"])
+
+
+SELDOM = st.sampled_from([False] * 7 + [True])
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> dict[str, Any]:
     """Folders, files and links below a person's folder; an allowlist; what two groups ask for."""
     folders = ["work", *("/".join(parts) for parts in draw(FOLDERS))]
+    folders = [draw(st.sampled_from([f, f"work/{f}", f"work/{f}"])) for f in folders]
     somewhere = st.sampled_from(folders)
     links = draw(st.lists(st.tuples(somewhere, st.sampled_from("lm"), somewhere), max_size=3))
-    paths = st.sampled_from([*folders, *folders, *(f"{f}/{name}" for f, name, _ in links), "bin"])
-    sources = paths.map(lambda p: f"~/{p}") | paths.map(lambda p: f"~/{p}/../{p.split('/')[-1]}")
+    ends = [*folders, *(f"{f}/{name}" for f, name, _ in links)]
     entry = st.fixed_dictionaries(
         {"mode": st.sampled_from(["ro", "rw", "rw"])},
         optional={
@@ -52,15 +53,27 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
             "git": st.booleans(),
         },
     )
-    roots = st.one_of(st.just("~/work"), st.just("~"), paths.map(lambda p: f"~/{p}"))
-    ask = st.fixed_dictionaries({"source": sources, "target": TARGETS, "mode": MODES})
-    allow = st.dictionaries(roots, entry, min_size=1, max_size=4)
+
+    def path() -> str:
+        return "~/bin" if draw(SELDOM) else f"~/{draw(st.sampled_from(ends))}"
+
+    def ask(number: int) -> dict[str, str]:
+        source = path()
+        if draw(SELDOM):
+            source = f"{source}/../{source.rpartition('/')[2]}"
+        target = draw(ODD_TARGETS) if draw(SELDOM) else f"t{number}"
+        return {"source": source, "target": target, "mode": draw(MODES)}
+
+    allow = None
+    if not draw(SELDOM):
+        roots = [draw(st.sampled_from(["~", "~/work"])), *(path() for _ in range(3))]
+        allow = {root: draw(entry) for root in roots[: draw(st.integers(1, 4))]}
     return {
         "folders": folders,
         "links": links,
         "files": draw(st.lists(st.tuples(somewhere, NAMES), max_size=3)),
-        "allow": draw(st.one_of(st.none(), allow, allow, allow, allow, allow)),
-        "asks": {group: draw(st.lists(ask, min_size=1, max_size=3)) for group in GROUPS},
+        "allow": allow,
+        "asks": {group: [ask(n) for n in range(draw(st.integers(1, 3)))] for group in GROUPS},
     }
 
 

@@ -347,6 +347,17 @@ def test_a_way_that_leads_through_a_writable_folder_is_refused(person: Person) -
     assert "the way to its allowed root leads through" in person.refused().reason
 
 
+def test_a_way_through_what_the_request_itself_makes_writable_is_refused(person: Person) -> None:
+    """Asked for writing, a link in a folder to that folder is the agent's to replace tomorrow."""
+    person.make("work/site/")
+    (person.root / "work/site/up").symlink_to("..")
+    person.allow({"path": "~/work", "mode": "rw"})
+    person.asks(("~/work/site/up", "w", "ro"))
+    assert person.granted().source == person.root / "work"
+    person.asks(("~/work/site/up", "w", "rw"))
+    assert "the way to it leads through" in person.refused().reason
+
+
 def test_a_group_that_asks_and_is_refused_writes_nowhere(person: Person) -> None:
     """Only what is granted makes a folder writable; nobody can lock others out by asking."""
     person.make("work/x/")
@@ -483,6 +494,16 @@ def test_a_tree_with_too_many_entries_is_refused(
     assert person.granted()
     person.make("work/.netrc")
     assert person.refused().reason == "it holds blocked names: .netrc"
+
+
+def test_a_narrower_entry_says_again_what_the_wider_one_said(person: Person) -> None:
+    """The line of a refusal keeps `scan: false` and the groups of the root that decides now."""
+    person.make("work/site/deep/.env")
+    person.allow({"path": "~/work", "scan": False, "groups": ["scout", "writer"]})
+    person.asks(("~/work/site", "w", "rw"))
+    assert person.refused().grant == (
+        f"pannier mounts allow {person.root}/work/site --rw --group scout --group writer --no-scan"
+    )
 
 
 def test_a_tree_of_two_hundred_thousand_entries_is_still_looked_at() -> None:
