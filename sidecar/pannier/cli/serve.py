@@ -6,9 +6,9 @@ import time
 
 import click
 
-from pannier import serve
 from pannier.cli.context import Context
-from pannier.serve.decide import Build, MakeReady, Remove, Start
+from pannier.serve import machine
+from pannier.serve.decide import Build, Decision, MakeReady, Remove, Start
 from pannier.serve.log import Event, as_json, plain
 
 _FORMATS = {"plain": plain, "json": as_json}
@@ -27,7 +27,7 @@ _FORMATS = {"plain": plain, "json": as_json}
     "--every",
     metavar="SECONDS",
     type=click.FloatRange(0.1, 3600),
-    default=serve.EVERY,
+    default=machine.EVERY,
     show_default=True,
     help="Time between two rounds.",
 )
@@ -44,17 +44,17 @@ def command(context: Context, format_: str, every: float, dry_run: bool) -> None
     """
     home = context.home()
     if dry_run:
-        _preview(context, serve.preview(home, context.environ))
+        _preview(context, machine.preview(home, context.environ))
         return
     line = _FORMATS[format_]
 
     def log(event: Event) -> None:
         context.say(line(event, time.time()))
 
-    serve.serve(home, context.environ, log, every=every)
+    machine.serve(home, context.environ, log, every=every)
 
 
-def _preview(context: Context, decision: serve.Decision) -> None:
+def _preview(context: Context, decision: Decision) -> None:
     for event in decision.events:
         context.say(f"{event.group or 'home'}: {event.message}")
     for action in decision.actions:

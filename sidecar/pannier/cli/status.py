@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 import click
 
-from pannier import serve
 from pannier.cli.context import Context
 from pannier.serve.log import timestamp
+from pannier.serve.state import Health, health
 
 
 @click.command("status")
@@ -23,7 +23,7 @@ def command(context: Context, as_json: bool) -> None:
       pannier status
     """
     now = time.time()
-    found = serve.health(context.home(), now)
+    found = health(context.home(), now)
     last_round = timestamp(found.last_round) if found.last_round else None
     if as_json:
         context.print_json(
@@ -41,7 +41,7 @@ def command(context: Context, as_json: bool) -> None:
         click.get_current_context().exit(1)
 
 
-def _show(context: Context, found: serve.Health, now: float) -> None:
+def _show(context: Context, found: Health, now: float) -> None:
     report = found.report
     if report is not None and found.running:
         host, pid, *_ = [*report.owner.split(":"), ""]

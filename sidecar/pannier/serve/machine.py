@@ -1,0 +1,87 @@
+"""The daemon on this machine: put together, run, and ended by signals."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+
+from pannier.paths import Home
+from pannier.serve.daemon import Clock, Daemon, RealClock
+from pannier.serve.decide import Action, Decision, decide
+from pannier.serve.facts import Facts
+from pannier.serve.hands import Hands
+from pannier.serve.log import Event, Log, timestamp
+from pannier.serve.memory import Memory, Outcome
+from pannier.serve.observe import Observer
+from pannier.serve.state import Place, Report, new_report, take_place
+
+EVERY = 5.0
+"""Seconds between two rounds, unless somebody says otherwise."""
+
+
+class _World:
+    """This machine."""
+
+    def __init__(self, home: Home, environ: Mapping[str, str], clock: Clock, place: Place) -> None:
+        self.observer = Observer(home, environ, clock.now)
+        self.hands = Hands(home, environ, clock.now)
+        self.place = place
+
+    def look(self) -> Facts:
+        return self.observer.facts(self.hands.building)
+
+    def finished(self) -> Iterator[Outcome]:
+        return self.hands.finished()
+
+    def act(self, action: Action) -> Iterator[Outcome]:
+        return self.hands.act(self.observer.engine, action)
+
+    def write(self, report: Report) -> None:
+        self.place.write(report)
+
+
+def serve(home: Home, environ: Mapping[str, str], log: Log, *, every: float = EVERY) -> None:
+    """Serve a home until SIGTERM or SIGINT. The agents go on running then.
+
+    Raises PannierError if there is a daemon already.
+    """
+    clock = RealClock()
+    with take_place(home) as place, _ended_by_signals(clock):
+        report = new_report(timestamp(clock.time()), every)
+        world = _World(home, environ, clock, place)
+        log(Event("info", "", "serve.started", f"serves {home.root} as {report.owner}"))
+        try:
+            Daemon(world, clock, log, report).run()
+        finally:
+            world.hands.close()
+        log(Event("info", "", "serve.ended", "ended; running agents go on"))
+
+
+def preview(home: Home, environ: Mapping[str, str]) -> Decision:
+    """What a daemon that begins now would do first. Changes nothing."""
+    clock = RealClock()
+    return decide(Observer(home, environ, clock.now).facts(""), Memory(), clock.now())
+
+
+@contextmanager
+def _ended_by_signals(clock: RealClock) -> Iterator[None]:
+    """The first signal asks the daemon to end once it has done what it is at; the next ends it."""
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        clock.end()
+        restore()
+
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        restore()
