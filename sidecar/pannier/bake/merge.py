@@ -91,7 +91,7 @@ def merge(theirs: Document, ours: Mapping[str, Any], earlier: Sequence[Leaf] = (
     """
     wanted = list(leaves(ours))
     done = Merged()
-    _drop_own(theirs, [leaf.value for leaf in wanted if leaf.item])
+    _drop_own(theirs, wanted)
     for leaf in earlier:
         if leaf in wanted:
             if _holds(theirs, leaf):
@@ -199,8 +199,8 @@ def _remove(settings: Document, leaf: Leaf, ours: Mapping[str, Any]) -> None:
             return
 
 
-def _drop_own(node: Document, wanted: list[Any]) -> bool:
-    """Take out our entries that are not among `wanted`, and what that leaves empty.
+def _drop_own(node: Document, wanted: Sequence[Leaf], keys: tuple[str, ...] = ()) -> bool:
+    """Take out our entries that are not `wanted` where they are, and what that leaves empty.
 
     Returns whether a list of `node` went.
     """
@@ -208,25 +208,29 @@ def _drop_own(node: Document, wanted: list[Any]) -> bool:
     for key in list(node):
         value = node[key]
         if isinstance(value, MutableMapping):
-            if _drop_own(value, wanted) and not value:
+            if _drop_own(value, wanted, (*keys, key)) and not value:
                 del node[key]
         elif is_list(value) and value:
-            _drop_own_items(value, wanted)
+            stay = [leaf.value for leaf in wanted if leaf.item and leaf.keys == (*keys, key)]
+            _drop_own_items(value, stay)
             if not value:
                 del node[key]
                 went = True
     return went
 
 
-def _drop_own_items(items: MutableSequence[Any], wanted: list[Any]) -> None:
-    for i in reversed(range(len(items))):
-        item = items[i]
-        if any(_same(item, one) for one in wanted):
-            continue
-        if is_own(item):
-            del items[i]
-        elif isinstance(item, MutableMapping) and _drop_own(item, wanted) and _is_flat(item):
-            del items[i]  # a matcher without hooks would be left
+def _drop_own_items(items: MutableSequence[Any], stay: list[Any]) -> None:
+    gone = []
+    for i, item in enumerate(items):
+        if found := next((one for one in stay if _same(item, one)), None):
+            stay.remove(found)  # once
+        elif is_own(item) or (
+            # A matcher that this leaves without hooks goes, too.
+            isinstance(item, MutableMapping) and _drop_own(item, ()) and _is_flat(item)
+        ):
+            gone.append(i)
+    for i in reversed(gone):
+        del items[i]
 
 
 def _is_flat(node: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ def ours(version: str = "2") -> dict[str, Any]:
     }
 
 
+_OURS = ours()["hooks"]["SessionStart"]
 OWN = {"matcher": "startup", "hooks": [entry("greet")]}
 
 
@@ -49,14 +50,15 @@ def test_a_person_s_hooks_stay_in_their_place() -> None:
         {"hooks": {"SessionStart": [OWN, *ours("1")["hooks"]["SessionStart"]]}},
         {"hooks": {"SessionStart": [{"hooks": [entry("greet"), entry(f"{PROGRAM} old")]}]}},
         {"hooks": {"UserPromptSubmit": [{"hooks": [entry("pannier-hook user-prompt")]}]}},
-        {"hooks": {"SessionStart": ours()["hooks"]["SessionStart"] * 2}},
+        {"hooks": {"SessionStart": [*ours()["hooks"]["SessionStart"], *_OURS]}},
+        {"hooks": {"Stop": [*ours()["hooks"]["SessionStart"]]}},
     ],
 )
 def test_an_earlier_entry_of_ours_is_replaced(earlier: dict[str, Any]) -> None:
     """Whatever its version and wherever it was moved to; a person's beside it stays."""
     own_before = [c for c in _commands(earlier) if "pannier-hook" not in c]
     merge(earlier, ours())
-    assert sorted(set(own_commands(earlier))) == sorted(own_commands(ours()))
+    assert own_commands(earlier) == own_commands(ours())
     assert [c for c in _commands(earlier) if "pannier-hook" not in c] == own_before
 
 
