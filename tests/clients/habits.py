@@ -56,6 +56,15 @@ HABITS: dict[str, Habits] = {
         ),
         own_memory=("*/.gemini/GEMINI.md", "*/.gemini/memory/*", "*/.gemini/*/memory/*"),
     ),
+    "opencode": Habits(
+        create=lambda path, text: (Call("write", {"filePath": path, "content": text}),),
+        change=lambda path, old, new: (
+            Call("read", {"filePath": path}),
+            Call("edit", {"filePath": path, "oldString": old, "newString": new}),
+        ),
+        # It has none.
+        own_memory=("*/opencode/memory/*", "*/AGENTS.md"),
+    ),
     "qwen": Habits(
         create=lambda path, text: (Call("write_file", {"file_path": path, "content": text}),),
         change=lambda path, old, new: (

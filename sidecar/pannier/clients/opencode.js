@@ -1,0 +1,212 @@
+/**
+ * A plugin of OpenCode that puts the agent's memory into each of its requests to the model.
+ *
+ * OpenCode keeps no system text in a session's history, so the memory is added to every request. Within one context it
+ * is the same text each time, in whichever process the session goes on: another one would read differently to the
+ * model in the middle of its work, and cost the provider's prompt cache. So the text that the hook gave at the
+ * beginning of a context is kept in a file.
+ *
+ * A context is known by the time of its first message. A resumed session and a fork have the same one; a new session,
+ * a compaction and an undone first prompt have another.
+ *
+ * Whatever goes wrong here, the agent's request goes on.
+ */
+import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { constants } from "node:fs"
+import { link, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises"
+import { homedir } from "node:os"
+import { join } from "node:path"
+
+const HOOK = "/usr/local/bin/pannier-hook"
+const HOOK_MS = 10_000
+const SERVER_MS = 2_000
+
+/** What the container was given: everything below it is a mount. */
+const MOUNTS = "/workspace/*"
+
+const KEPT = 100
+const KEPT_MS = 90 * 24 * 60 * 60 * 1000
+const LONGEST = 1 << 20
+
+const DATA = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode")
+const FOLDER = join(DATA, "pannier")
+
+export default async ({ client }) => {
+  const complain = (problem) =>
+    client.app.log({ body: { service: "pannier", level: "error", message: String(problem) } }).catch(() => {})
+  const guarded = (act) => async (input, output) => {
+    try {
+      await act(input, output)
+    } catch (problem) {
+      complain(problem)
+    }
+  }
+  const isAside = asideOf(client)
+  const contexts = new Map()
+  const memories = new Map()
+
+  const memoryIn = (context) => {
+    if (!memories.has(context.name)) {
+      if (memories.size >= KEPT) memories.delete(memories.keys().next().value)
+      const memory = memoryFor(context, complain)
+      memories.set(context.name, memory)
+      memory.catch(() => memories.delete(context.name))
+    }
+    return memories.get(context.name)
+  }
+
+  return {
+    config: guarded(async (config) => {
+      openContainer(config)
+      await wantChoice(config)
+    }),
+
+    // OpenCode calls this before the next one, for each request of an agent.
+    "experimental.chat.messages.transform": guarded(async (_input, { messages }) => {
+      const first = messages[0]
+      if (first) contexts.set(first.info.sessionID, contextFrom(first))
+    }),
+
+    "experimental.chat.system.transform": guarded(async ({ sessionID }, { system }) => {
+      if (!sessionID || (await isAside(sessionID, system[0] ?? ""))) return
+      const context = contexts.get(sessionID) ?? { name: sessionID, source: "startup" }
+      system.push(await memoryIn({ ...context, session: sessionID }))
+    }),
+  }
+}
+
+function contextFrom({ info, parts }) {
+  const compacted = parts.some((part) => part.type === "compaction")
+  return { name: String(info.time.created), source: compacted ? "compact" : "startup" }
+}
+
+/**
+ * Whether a request is none of the person's agent: a title, a summary, or a sub-agent's, which begins with nothing but
+ * what the agent tells it. In doubt it is the agent's.
+ */
+function asideOf(client) {
+  const known = new Map()
+  const ask = async (about, call) => {
+    if (!known.has(about)) {
+      const { data } = await within(SERVER_MS, call(), {})
+      if (!data) return undefined
+      known.set(about, data)
+    }
+    return known.get(about)
+  }
+  return async (sessionID, prompt) => {
+    const agents = (await ask("agents", () => client.app.agents())) ?? []
+    const inner = agents.filter((agent) => agent.native && agent.hidden && agent.prompt)
+    if (inner.some((agent) => prompt.startsWith(agent.prompt))) return true
+    const session = await ask(sessionID, () => client.session.get({ path: { id: sessionID } }))
+    return Boolean(session?.parentID)
+  }
+}
+
+function within(ms, promise, otherwise) {
+  let timer
+  const late = new Promise((done) => (timer = setTimeout(done, ms, otherwise)))
+  return Promise.race([promise.catch(() => otherwise), late]).finally(() => clearTimeout(timer))
+}
+
+/** The memory as it was when the context began: kept in a file, or from the hook. */
+async function memoryFor({ name, session, source }, complain) {
+  const path = join(FOLDER, encodeURIComponent(name))
+  const old = await kept(path).catch(() => "")
+  if (old) return old
+  const text = await askHook({ session_id: session, source })
+  return keep(path, text).catch((problem) => {
+    complain(problem)
+    return text
+  })
+}
+
+/** What the file holds; "" for something else, since the agent can write here. */
+async function kept(path) {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const status = await file.stat()
+    if (!status.isFile() || status.size > LONGEST) return ""
+    const now = new Date()
+    await file.utimes(now, now)
+    return await file.readFile("utf8")
+  } finally {
+    await file.close()
+  }
+}
+
+/** Keep the text, and return it. Of several processes at once in one context, all get what the first one kept. */
+async function keep(path, text) {
+  await mkdir(FOLDER, { recursive: true, mode: 0o700 })
+  await tidy()
+  const draft = `${path}.${randomUUID()}`
+  try {
+    const file = await open(draft, "wx", 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await link(draft, path)
+    return text
+  } catch (problem) {
+    if (problem.code !== "EEXIST") throw problem
+    return (await kept(path)) || text
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** Remove what was not used for long, and what is too many. A context that goes on would get the memory anew. */
+async function tidy() {
+  const used = (path) => lstat(path).then(({ mtimeMs }) => ({ path, at: mtimeMs }), () => ({ path, at: 0 }))
+  const files = await Promise.all((await readdir(FOLDER)).map((name) => used(join(FOLDER, name))))
+  files.sort((a, b) => b.at - a.at)
+  const old = files.filter(({ at }, place) => place >= KEPT - 1 || at < Date.now() - KEPT_MS)
+  await Promise.allSettled(old.map(({ path }) => rm(path, { force: true, recursive: true })))
+}
+
+function askHook(event) {
+  return new Promise((done, failed) => {
+    const argv = ["session-start", "--client", "opencode"]
+    const hook = spawn(HOOK, argv, { stdio: ["pipe", "pipe", "ignore"], timeout: HOOK_MS, killSignal: "SIGKILL" })
+    const chunks = []
+    hook.stdout.on("data", (chunk) => chunks.push(chunk))
+    hook.stdin.on("error", () => {})
+    hook.on("error", failed)
+    hook.on("close", (status) => {
+      const text = Buffer.concat(chunks).toString("utf8")
+      if (status === 0 && text) done(text)
+      else failed(new Error(`${HOOK} gave no memory (status ${status})`))
+    })
+    hook.stdin.end(JSON.stringify(event))
+  })
+}
+
+/**
+ * The container is what limits the agent, so it is not asked about paths outside of its working directory; a question
+ * that nobody answers would end its turn. What a person's settings say goes before it, but for the mounts: to keep the
+ * agent from those, or from memory, takes a rule that names them.
+ */
+function openContainer(config) {
+  const given = config.permission
+  const { external_directory: outside, ...rest } = typeof given === "string" ? { "*": given } : (given ?? {})
+  const rules = typeof outside === "string" ? { "*": outside } : outside
+  // The last rule that fits counts; a rule that is there already keeps its place.
+  config.permission = { ...rest, external_directory: { "*": "allow", [MOUNTS]: "allow", ...rules } }
+}
+
+/**
+ * Without any login or key, OpenCode takes a free model that its makers host, and sends it everything, the memory as
+ * well. Here it has to be chosen as any other: by a login, a key, or its name in settings or on the command line.
+ */
+async function wantChoice(config) {
+  const logins = await Promise.resolve(process.env.OPENCODE_AUTH_CONTENT || readFile(join(DATA, "auth.json"), "utf8"))
+    .then(JSON.parse)
+    .catch(() => ({}))
+  const named = JSON.stringify([config, process.argv]).includes('"opencode/')
+  if (process.env.OPENCODE_API_KEY || logins.opencode || config.provider?.opencode || named) return
+  config.disabled_providers = [...(config.disabled_providers ?? []), "opencode"]
+}
