@@ -1,4 +1,4 @@
-"""`pannier mounts show | allow | deny | list`."""
+"""`pannier mounts show | allow | deny | list | import`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import click
 
 from pannier import groups, mounts
 from pannier.cli.context import Context
-from pannier.errors import HomeNotFound, PannierError
-from pannier.mounts import allowlist, change, edit
+from pannier.errors import HomeNotFound, PannierError, UsageError
+from pannier.mounts import allowlist, change, edit, nanoclaw
 from pannier.mounts.change import Change, Grant
 from pannier.mounts.plan import shown
-from pannier.paths import Home
+from pannier.paths import Home, allowlist_file
 
 
 @click.group("mounts")
@@ -150,6 +150,50 @@ def list_(context: Context, as_json: bool) -> None:
             context.say(f"  also blocked: {' '.join(found.block)}")
     if loaded.error and not loaded.missing:
         raise PannierError(loaded.error, "Mend it; it grants nothing until then.")
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.pass_obj
+def import_(context: Context, file: Path, dry_run: bool) -> None:
+    """Take over NanoClaw's mount-allowlist.json, saying what is narrower here.
+
+    Adds to the allowlist, and takes nothing away. Roots that can never be mounted, or do not
+    exist, are left out.
+
+    \b
+    Example:
+      pannier mounts import ~/.config/nanoclaw/mount-allowlist.json --dry-run
+    """
+    imported = nanoclaw.translate(_text(context.cwd / file), str(file))
+    home = _home(context)
+    for root in imported.roots:
+        path = _absolute(context, Path(root.path))
+        grant = Grant(path, rw=root.rw, description=root.description)
+        try:
+            done = change.allow(grant, home, context.environ, dry_run=dry_run)
+        except UsageError as error:
+            context.tell(f"Left out: {root.path}: {error.message}")
+            continue
+        _say_entry(context, done)
+        for note in (*done.notes, *([root.narrowed] if root.narrowed else [])):
+            context.tell(f"Narrower: {root.path}: {note}.")
+    if imported.block:
+        change.block(imported.block, context.environ, dry_run=dry_run)
+        context.say(f"  blocked: {' '.join(imported.block)}")
+    for narrowed in imported.narrowed:
+        context.tell(f"Narrower: {narrowed}.")
+    context.tell(
+        f"{'Would write to' if dry_run else 'Written to'} {allowlist_file(context.environ)}"
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from error
 
 
 def _say_entry(context: Context, done: Change) -> None:

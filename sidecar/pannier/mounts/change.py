@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -68,8 +68,18 @@ def allow(
             return text, entry
         return edit.with_entry(text, name, number, entry), entry
 
-    change = _rewrite(changed, environ, dry_run)
-    return Change(change.file, change.entry, change.changed, _notes(grant, real, change, places))
+    done = _rewrite(changed, environ, dry_run)
+    notes = _notes(grant, real, done.said, places)
+    return Change(done.file, done.said, done.changed, notes)
+
+
+def block(patterns: tuple[str, ...], environ: Mapping[str, str], *, dry_run: bool = False) -> bool:
+    """Add blocked names. Returns whether one of them was new. Raises as `allow`."""
+
+    def changed(text: str, name: str) -> tuple[str, None]:
+        return edit.with_block(text, name, patterns), None
+
+    return _rewrite(changed, environ, dry_run).changed
 
 
 def deny(path: Path, environ: Mapping[str, str], *, dry_run: bool = False) -> Change:
@@ -86,7 +96,8 @@ def deny(path: Path, environ: Mapping[str, str], *, dry_run: bool = False) -> Ch
             raise UsageError(f"{name} has no entry for {real}", "See: pannier mounts list")
         return edit.without_entry(text, name, number), entries[number]
 
-    return _rewrite(changed, environ, dry_run)
+    done = _rewrite(changed, environ, dry_run)
+    return Change(done.file, done.said, done.changed)
 
 
 def _folder(path: Path) -> Path:
@@ -145,33 +156,42 @@ def _added(grant: Grant, real: Path, old: Entry | None) -> Entry:
         raise UsageError(f"{first['loc'][0]}: {what}") from None
 
 
-def _notes(grant: Grant, real: Path, change: Change, places: Sequence[Place]) -> tuple[str, ...]:
+def _notes(grant: Grant, real: Path, entry: Entry, places: Sequence[Place]) -> tuple[str, ...]:
     notes = []
     reason = never(real, places)
     if reason:
         notes.append(f"{reason}; other folders below it may be")
-    if grant.groups and change.entry.groups is None:
+    if grant.groups and entry.groups is None:
         notes.append("it was allowed for every group already, and still is")
     return tuple(notes)
 
 
+Said = TypeVar("Said")
+
+
+@dataclass(frozen=True)
+class _Done(Generic[Said]):
+    file: Path
+    said: Said
+    changed: bool
+
+
 def _rewrite(
-    changed: Callable[[str, str], tuple[str, Entry]],
-    environ: Mapping[str, str],
-    dry_run: bool,
-) -> Change:
+    changed: Callable[[str, str], tuple[str, Said]], environ: Mapping[str, str], dry_run: bool
+) -> _Done[Said]:
+    """Write what `changed` makes of the file's text, and say what it said about it."""
     file = allowlist_file(environ)
     # A person may keep the file elsewhere and link to it: the link stays.
     real = facts.follow(file).real
     if dry_run:
         text = _text(real)
-        after, entry = changed(text or "", str(file))
-        return Change(file, entry, after != text)
+        after, said = changed(text or "", str(file))
+        return _Done(file, said, after != (text or ""))
     real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with safefs.open_directory(real.parent) as folder, _alone(folder, file):
         text = _text(real)
-        after, entry = changed(text or "", str(file))
-        if after != text:
+        after, said = changed(text or "", str(file))
+        if after != (text or ""):
             before = None if text is None else text.encode()
             safefs.write(
                 folder,
@@ -181,7 +201,7 @@ def _rewrite(
                 expected=before,
                 mode=0o600,
             )
-    return Change(file, entry, after != text)
+    return _Done(file, said, after != (text or ""))
 
 
 def _text(file: Path) -> str | None:

@@ -40,7 +40,8 @@ def with_entry(text: str, name: str, number: int | None, entry: Entry) -> str:
     else:
         old, entries[number] = entries[number], entry
         edit = partial(_change, text, number, old, entry)
-    return _checked(edit, name, before, entries, f"Write this entry by hand:\n{as_yaml(entry)}")
+    wanted = before.model_copy(update={"allow": tuple(entries)})
+    return _checked(edit, name, wanted, f"Write this entry by hand:\n{as_yaml(entry)}")
 
 
 def without_entry(text: str, name: str, number: int) -> str:
@@ -48,7 +49,19 @@ def without_entry(text: str, name: str, number: int) -> str:
     before = parse_allowlist(text, name)
     entries = [e for i, e in enumerate(before.allow) if i != number]
     edit = partial(_remove, text, number)
-    return _checked(edit, name, before, entries, "Remove the entry by hand.")
+    wanted = before.model_copy(update={"allow": tuple(entries)})
+    return _checked(edit, name, wanted, "Remove the entry by hand.")
+
+
+def with_block(text: str, name: str, patterns: tuple[str, ...]) -> str:
+    """The file `name` with these blocked names added to its own. Raises as above."""
+    before = parse_allowlist(text, name)
+    more = [p for p in dict.fromkeys(patterns) if p not in before.block]
+    if not more:
+        return text
+    wanted = before.model_copy(update={"block": (*before.block, *more)})
+    way_out = f"Write these names by hand, under block: {', '.join(more)}"
+    return _checked(partial(_block, text, more), name, wanted, way_out)
 
 
 def as_yaml(entry: Entry, indent: str = "  ") -> str:
@@ -75,10 +88,7 @@ def _dumped(value: object, **style: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _checked(
-    edit: Callable[[], str], name: str, before: Allowlist, entries: list[Entry], way_out: str
-) -> str:
-    wanted = before.model_copy(update={"allow": tuple(entries)})
+def _checked(edit: Callable[[], str], name: str, wanted: Allowlist, way_out: str) -> str:
     try:
         text = edit()
         if parse_allowlist(text, name) == wanted:
@@ -102,6 +112,24 @@ def _append(text: str, entry: Entry) -> str:
     # `allow:` or `allow: []`, perhaps with a comment behind it.
     start, end = allow.start_mark.index, allow.end_mark.index
     return _insert_after(text[:start] + text[end:], start, as_yaml(entry))
+
+
+def _block(text: str, names: list[str]) -> str:
+    block = _find(yaml.compose(text, yaml.SafeLoader), "block")
+    if block is None:
+        return _lines(text) + f"block:\n{_items(names, '  ')}"
+    if isinstance(block, yaml.SequenceNode) and block.value and not block.flow_style:
+        indent = " " * block.start_mark.column
+        return _insert_after(text, _end(block.value[-1]), _items(names, indent))
+    if isinstance(block, yaml.SequenceNode) and block.value:
+        at = _end(block.value[-1])
+        return text[:at] + "".join(f", {_value(n)}" for n in names) + text[at:]
+    start, end = block.start_mark.index, block.end_mark.index
+    return _insert_after(text[:start] + text[end:], start, _items(names, "  "))
+
+
+def _items(names: list[str], indent: str) -> str:
+    return "".join(f"{indent}- {_value(name)}\n" for name in names)
 
 
 def _change(text: str, number: int, old: Entry, new: Entry) -> str:
