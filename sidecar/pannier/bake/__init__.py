@@ -89,22 +89,27 @@ def decide(tree: Tree, output: Path, theirs: Theirs, *, folder: str, base: Base)
     record = record or Record(tree.client.name)
     wanted = dict(tree.hook)
     added: dict[str, tuple[Leaf, ...]] = {}
+    wrote: dict[str, str] = {}
     for path, ours in tree.settings.items():
         done = _settle(baking, path, ours, old, record, theirs)
         if done is None:
             baking.files[f"{BY_HAND}/{PurePosixPath(path).name}"] = ours
             added[path] = record.added.get(path, ())
             continue
-        wanted[path], added[path] = done
-    wrote = {p: _digest(wanted[p]) for p in tree.settings if p in wanted}
-    new = Record(tree.client.name, digest=tree.digest, files=tuple(sorted(wanted)))
-    new = Record(new.client, new.version, new.digest, new.files, added, wrote)
+        wanted[path], added[path] = done.content, done.added
+        if not done.edited:
+            wrote[path] = _digest(done.content)
+    new = Record(
+        tree.client.name,
+        digest=tree.digest,
+        files=tuple(sorted(wanted)),
+        added=added,
+        wrote=wrote,
+    )
     wanted[RECORD] = new.encode()
-    baking.stale = [
-        f"{ROOTFS}/{path}"
-        for path in {*old.below(PACKAGE), *record.files} - set(wanted) - set(tree.settings)
-        if old.read(path) is not None
-    ]
+    past = {*old.below(PACKAGE), *record.files} - set(wanted) - set(tree.settings)
+    baking.stale = [f"{ROOTFS}/{path}" for path in sorted(past) if old.read(path) is not None]
+    baking.stale += sorted(set(FolderFiles(output).below(BY_HAND)) - set(baking.files))
     baking.files |= {f"{ROOTFS}/{p}": c for p, c in wanted.items() if old.read(p) != c}
     for kind in KINDS.values():
         text = lines(tree, kind, folder, base).encode()
@@ -130,10 +135,19 @@ def write(baking: Baking) -> None:
         raise PannierError(f"{error.filename}: {error.strerror}") from error
 
 
+@dataclass(frozen=True)
+class _Settled:
+    """What becomes of a settings file, what of it is ours, and whether a person wrote in it."""
+
+    content: Content
+    added: tuple[Leaf, ...] = ()
+    edited: bool = False
+
+
 def _settle(
     baking: Baking, path: str, ours: Content, old: FolderFiles, record: Record, theirs: Theirs
-) -> tuple[Content, tuple[Leaf, ...]] | None:
-    """A settings file with ours in it, and what of it is ours; None where it is left alone."""
+) -> _Settled | None:
+    """A settings file with ours in it; None where a person's is left alone."""
     there = old.read(path)
     edited = there is not None and _digest(there) != record.wrote.get(path)
     source, earlier, name = there, record.added.get(path, ()), str(old.root / path)
@@ -143,7 +157,7 @@ def _settle(
             reason = f"{old.root / path} was edited, too, and goes before it: remove one of them"
             baking.left.append(Left(name, reason))
             return None
-        source, earlier = _read(theirs.given[path]), ()
+        source, earlier, edited = _read(theirs.given[path]), (), False
     elif theirs.image is not None and not edited:
         base = theirs.image.read(path)
         if base is not None:
@@ -151,10 +165,10 @@ def _settle(
             source, earlier = base, before.added.get(path, ()) if before else ()
             name = f"/{path}{_OF_BASE}"
     if source is None or source == ours:
-        return ours, _all_of(ours, path)
+        return _Settled(ours, _all_of(ours, path))
     if isinstance(source, Link) or isinstance(ours, Link) or not formats.is_settings(path):
         if not edited and not name.endswith(_OF_BASE):
-            return ours, ()  # what an earlier bake wrote
+            return _Settled(ours)  # in place of what an earlier bake wrote
         what = f"a link to {ours.target}" if isinstance(ours, Link) else "another file"
         baking.left.append(Left(name, f"it stays; pannier would put {what} there"))
         return None
@@ -167,7 +181,7 @@ def _settle(
         baking.left.append(Left(name, str(error)))
         return None
     baking.remarks += _remarks(name, done)
-    return text, tuple(done.added)
+    return _Settled(text, tuple(done.added), edited)
 
 
 def _all_of(ours: Content, path: str) -> tuple[Leaf, ...]:

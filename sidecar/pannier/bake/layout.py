@@ -104,7 +104,8 @@ class Record:
     added: Mapping[str, tuple[Leaf, ...]] = field(default_factory=dict)
     """By settings file: what of it is pannier's."""
     wrote: Mapping[str, str] = field(default_factory=dict)
-    """By settings file: SHA-256 of what was written, so that a later edit is seen."""
+    """By settings file: SHA-256 of what was written, so that a later edit is seen. A file that a
+    person edited in the output is not among them any more: it is theirs."""
 
     def encode(self) -> bytes:
         added = {

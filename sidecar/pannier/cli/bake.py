@@ -104,7 +104,8 @@ def _bake(
         for path in baking.stale:
             context.tell(f"would remove {output / path}")
     else:
-        context.tell(f"wrote {len(baking.files)} files below {output}")
+        count = f"{len(baking.files)} files" if baking.files else "nothing new"
+        context.tell(f"wrote {count} below {output}")
     for remark in baking.remarks:
         context.tell(remark)
     context.say(lines(wanted, KINDS[name], folder, stays).rstrip())

@@ -1,0 +1,71 @@
+"""`pannier bake` as a person meets it, without an engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.test_cli import pannier
+
+
+def test_lines_on_standard_output_and_the_rest_beside_it(tmp_path: Path) -> None:
+    """So that `>> Dockerfile` gets just the lines, which also lie in the folder."""
+    done = pannier("bake", "--client", "claude", "--output", "build/hook", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (tmp_path / "build/hook/lines/python.dockerfile").read_text()
+    assert "COPY build/hook/rootfs/ /" in done.stdout
+    assert "no-python, usr-local, alpine" in done.stderr
+    again = pannier("bake", "--client", "claude", "--output", "build/hook", cwd=tmp_path)
+    assert "wrote nothing new" in again.stderr
+    assert pannier("bake", "--check", "build/hook", cwd=tmp_path).returncode == 0
+
+
+def test_dry_run_writes_nothing(tmp_path: Path) -> None:
+    """Every file is named."""
+    options = ["--client", "codex", "--output", "out", "--kind", "no-python", "--dry-run"]
+    done = pannier("bake", *options, cwd=tmp_path)
+    assert "would write out/rootfs/etc/codex/requirements.toml" in done.stderr
+    assert "apt-get install" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_read_is_said_and_ends_with_1(tmp_path: Path) -> None:
+    """With what to add by hand."""
+    mine = tmp_path / "requirements.toml"
+    mine.write_text("a = \n")
+    options = ["--client", "codex", "--output", "out", "--merge", "requirements.toml"]
+    done = pannier("bake", *options, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "left alone: requirements.toml: it cannot be read" in done.stderr
+    assert "out/by-hand" in done.stderr
+    assert mine.read_text() == "a = \n"
+    assert "additionalContextLimit" in (tmp_path / "out/by-hand/requirements.toml").read_text()
+    checked = pannier("bake", "--check", "out", "--json", cwd=tmp_path)
+    assert checked.returncode == 1
+    assert "problem" in {finding["level"] for finding in json.loads(checked.stdout)}
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "line"),
+    [
+        (["bake"], 2, "--client"),
+        (["bake", "--client", "claude"], 2, "--output"),
+        (["bake", "--client", "nobody", "--output", "x"], 2, "no client is called"),
+        (["bake", "--client", "claude", "--output", "x", "--json"], 2, "goes with --check"),
+        (["bake", "--client", "claude", "--output", "x", "--merge", "a"], 2, "adds to: managed"),
+        (["bake", "--check", "."], 2, "does not say which client"),
+        (["bake", "--check", "no-such-image"], 1, "no engine answers"),
+        (["bake", "--client", "claude", "--output", "x", "--base", "b"], 1, "no engine answers"),
+        (["bake", "--client", "claude", "--output", "file/x"], 1, "file"),
+    ],
+)
+def test_bad_input_gets_one_clear_line(
+    tmp_path: Path, args: list[str], status: int, line: str
+) -> None:
+    """A wrong word ends with 2, work that failed with 1."""
+    (tmp_path / "file").touch()
+    done = pannier(*args, cwd=tmp_path)
+    assert done.returncode == status, done.stderr
+    assert line in done.stderr
+    assert "Traceback" not in done.stderr
