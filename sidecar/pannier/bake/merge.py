@@ -26,7 +26,9 @@ class Leaf:
 
     @property
     def about_hooks(self) -> bool:
-        return any("hook" in key.lower() for key in self.keys)
+        """Whether memory hangs on it: what switches hooks, their entries, a plugin of ours."""
+        ours = self.item and isinstance(self.value, str) and "pannier" in self.value
+        return ours or any("hook" in key.lower() for key in self.keys)
 
     def __str__(self) -> str:
         return ".".join(self.keys)

@@ -203,6 +203,16 @@ def test_a_setting_of_a_person_is_a_note(claude: Tree, root: Path) -> None:
     assert (finding.level, "autoMemoryEnabled is not False" in finding.message) == ("note", True)
 
 
+def test_a_plugin_of_ours_that_is_not_registered_is_a_problem(tmp_path: Path) -> None:
+    """Where a client has plugins in the place of hooks, memory hangs on that."""
+    wanted = tree(clients.get("opencode"), read_sources())
+    bake.write(bake.decide(wanted, tmp_path, bake.Theirs(), folder="build", base=Base()))
+    root = tmp_path / "rootfs"
+    assert problems(wanted, root, None) == []
+    (root / "etc/opencode/opencode.json").write_text('{"plugin": ["file:///mine.js"]}')
+    assert "problem" in {finding.level for finding in problems(wanted, root, None)}
+
+
 @pytest.mark.parametrize(
     ("files", "kind"),
     [
