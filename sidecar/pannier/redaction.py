@@ -132,11 +132,11 @@ _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
-    """Each with its lines; one that is cut off counts to the end of its line."""
+    """Each with all its lines; one without an end goes to the next empty line."""
     for match in _KEY_BEGINS.finditer(text):
-        end = text.find("-----END", match.end())
-        line_end = text.find("\n", max(end, match.end()))
-        yield Secret(match.start(), len(text) if line_end < 0 else line_end, "private key")
+        last = text.find("-----END", match.end())
+        end = text.find("\n", last) if last >= 0 else text.find("\n\n", match.end())
+        yield Secret(match.start(), end if end >= 0 else len(text), "private key")
 
 
 _JWT = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{4,}(?:\.[\w-]*)*")
@@ -194,7 +194,7 @@ def _cards(window: str) -> Iterator[re.Match[str]]:
     """ISO/IEC 7812: 14 to 16 or 19 digits with a check digit."""
     for match in _CARD.finditer(window):
         digits = [int(c) for c in match[0] if c.isdecimal() and c.isascii()]
-        if len(digits) in (14, 15, 16, 19) and len(set(digits)) > 2 and _luhn(digits):
+        if len(digits) in (14, 15, 16, 19) and len(set(digits)) > 1 and _luhn(digits):
             yield match
 
 

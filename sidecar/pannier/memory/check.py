@@ -83,9 +83,9 @@ def _delivered(tree: Tree) -> Iterator[Finding]:
             message = f"is a {node.kind}, so it is not given to the agent"
             yield Finding(path, None, "error", "not-delivered", message)
         elif node is not None and node.document is not None and node.document.characters > cap:
-            size = node.document.characters
+            over = counted(node.document.characters - cap, "character")
             least = "at least " if node.document.cut else ""
-            message = f"over the cap by {least}{size - cap:,} characters: only {cap:,} are given"
+            message = f"over the cap by {least}{over}: only the first {cap:,} are given"
             yield Finding(path, None, "error", "over-cap", message)
 
 
@@ -110,7 +110,9 @@ def _document(path: str, node: Node, document: Document) -> Iterator[Finding]:
     if hidden(path):
         return
     if document.binary:
-        yield Finding(path, None, "warning", "binary", "is binary, not text")
+        yield Finding(
+            path, None, "warning", "binary", "is binary, not text; what is in it was not looked at"
+        )
         return
     if document.undecodable:
         message = "holds bytes that are not UTF-8"

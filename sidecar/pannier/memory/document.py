@@ -55,7 +55,7 @@ class Document:
     cut: bool = False
     """The file goes on."""
     binary: bool = False
-    """Then nothing else is known of it."""
+    """Then nothing more is known of it."""
     undecodable: int = 0
     """The first line with a byte that is not UTF-8; 0 if there is none."""
     frontmatter: Frontmatter | None = None
@@ -68,9 +68,9 @@ class Document:
 def parse(data: bytes, *, markdown: bool) -> Document:
     """`data` is the whole file, or at least its first READ_LIMIT + 1 bytes."""
     cut = len(data) > READ_LIMIT
-    if b"\0" in data:
-        return Document(cut=cut, binary=True)
     delivered = deliverable(data, READ_LIMIT)
+    if b"\0" in data:
+        return Document(len(delivered.text), cut, binary=True)
     text = delivered.text.removeprefix("\ufeff")
     frontmatter, body, line = _split(text) if markdown else (None, "", 0)
     return Document(

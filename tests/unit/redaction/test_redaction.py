@@ -1,0 +1,171 @@
+"""Likely secrets in text: found, placed, and taken out."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pannier import redaction
+
+# Put together here, so that no scanner takes this file for a leak.
+HEX = "0123456789abcdef" * 4
+TOKEN = "Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0LmNb"
+SECRETS = {
+    "anthropic": "sk-" + f"ant-api03-{TOKEN}",
+    "openai": "sk-" + f"proj-{TOKEN}",
+    "deepseek": "sk-" + HEX[:32],
+    "github": "ghp_" + f"{TOKEN}ab",
+    "github fine-grained": "github_" + f"pat_{TOKEN}",
+    "gitlab": "glpat-" + TOKEN[:20],
+    "aws": "AKIA" + "Q3EGRIMS7T5XVQXZ",
+    "google": "AIza" + f"{TOKEN}x",
+    "slack": "xoxb-" + "1234567890-1234567890-abcdefABCDEF",
+    "slack app": "xapp-" + f"1-A012-123456-{HEX[:40]}",
+    "stripe": "sk_" + f"live_{TOKEN[:24]}",
+    "npm": "npm_" + f"{TOKEN}ab",
+    "hugging face": "hf_" + TOKEN,
+    "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "url": "postgres://app:" + "hunter2x@db.example/prod",
+    "bearer": "Authorization: Bearer " + TOKEN,
+    "card": "4111 1111 1111 " + "1111",
+    "amex": "3782 822463 " + "10005",
+}
+NAMED = [
+    "password: hunter2",
+    "Password is `correct-horse-9`",
+    "the DB password = 'swordfish'",
+    "- **Password**: s3cr3t!!",
+    'api_key="a1b2c3d4e5f6"',
+    "API key: a1b2c3d4e5f6",
+    "deploy token `q8w7e6r5t4`",
+    "PIN: 4821",
+    "aws_secret_access_key = " + "wJalrXUtnFEMIK7MDENGbPxRfiCYzz3X4MPL9KEY",
+    "export STRIPE_SECRET=" + "abc123def456",
+]
+HARMLESS = [
+    "deploy key: in the team's vault",
+    "password: in the vault",
+    "The password is kept in 1Password.",
+    "password: 1Password, item Atlas",
+    "token: $GITHUB_TOKEN",
+    "token: ${{ secrets.DEPLOY_2 }}",
+    "api key: ANTHROPIC_API_KEY_2",
+    "password: ********",
+    "password: <your password here>",
+    "private key: ~/.ssh/id_ed25519",
+    "secret: see [vault](../systems/vault2.md)",
+    "max_tokens: 128000",
+    "tokenizer: cl100k_base",
+    "the token was rotated on 2026-11-29",
+    "token: 2026-11-29",
+    "secrets: people/dana2.md",
+    "Dana's phone: +358 40 1234567",
+    "invoice 4111 1111 1111 1112",
+    "commit 3f2c9a7d1b5e8f60423a9c8b7d6e5f4a3b2c1d0e",
+    "id 123e4567-e89b-12d3-a456-426614174000",
+    "server 203.0.113.7",
+    "sk-learn pipelines and sk-based things",
+    "The secret of good releases is writing things down.",
+    "1732838400000 4000000000000000",
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_with_a_known_format_is_found_and_taken_out_whole(name: str) -> None:
+    """Wherever in a line it is; the text around it stays."""
+    secret = SECRETS[name]
+    masked = redaction.mask(f"before {secret}\nafter")
+    assert masked.startswith("before ")
+    assert masked.endswith("\nafter")
+    assert "removed]" in masked
+    assert secret.split(" ")[-1][-16:] not in masked
+
+
+@pytest.mark.parametrize("line", NAMED)
+def test_a_value_that_is_called_a_secret_is_found(line: str) -> None:
+    """Also a password that has no format, and in the ways in which notes put it."""
+    assert len(redaction.find(f"text\n{line}\ntext")) == 1
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_words_about_secrets_are_none(line: str) -> None:
+    """Where one is kept, a placeholder, a variable, a hash, an id, an address."""
+    assert redaction.find(line) == ()
+
+
+def test_a_private_key_is_one_secret_with_all_its_lines() -> None:
+    """Not only its first line."""
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\ndef\n-----END OPENSSH PRIVATE KEY-----"
+    assert redaction.mask(f"a\n{key}\nb") == "a\n[private key removed]\nb"
+    assert redaction.mask(f"a\n{key[:50]}") == "a\n[private key removed]"
+
+
+def test_what_was_found_does_not_say_the_secret() -> None:
+    """It can be logged."""
+    (found,) = redaction.find("password: hunter2")
+    assert "hunter2" not in repr(found)
+    assert (found.start, found.end) == (10, 17)
+
+
+def test_nobody_is_asked_about_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that was found leaves this computer."""
+
+    def refuse(*args: object) -> None:
+        raise AssertionError("opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    for secret in SECRETS.values():
+        assert redaction.find(secret)
+
+
+@given(st.text(alphabet="ab:=-_ \n`'\"*pk1", max_size=5_000), st.sampled_from(sorted(SECRETS)))
+@settings(max_examples=60, deadline=None)
+def test_places_are_ordered_apart_and_within_the_text(noise: str, name: str) -> None:
+    """And a secret on a line of its own is found whatever surrounds it."""
+    text = f"{noise}\n{SECRETS[name]}\n{noise}"
+    found = redaction.find(text)
+    ends = [0]
+    for secret in found:
+        assert ends[-1] <= secret.start < secret.end <= len(text)
+        ends.append(secret.end)
+    at = len(noise) + 1
+    assert any(s.start < at + len(SECRETS[name]) and s.end > at for s in found)
+
+
+@given(st.integers(0, 5_000), st.integers(0, 3_000))
+@settings(max_examples=40, deadline=None)
+def test_a_secret_in_a_very_long_line_is_found_anywhere(before: int, after: int) -> None:
+    """Long lines are looked at in pieces; none is lost between two of them."""
+    secret = SECRETS["github"]
+    (found,) = redaction.find("a " * before + secret + " b" * after)
+    assert (found.start, found.end) == (2 * before, 2 * before + len(secret))
+
+
+HOSTILE = [
+    "sk-",
+    "eyJ",
+    "eyJa.eyJa.",
+    "password",
+    "password: ",
+    "aws",
+    "://a:",
+    "4111 ",
+    "4",
+    "_",
+    " ",
+]
+
+
+@pytest.mark.parametrize(
+    "piece", [*HOSTILE, "-----BEGIN PRIVATE KEY-----", "//a/:_authToken=", "\n"]
+)
+def test_no_text_takes_more_than_linear_time(piece: str) -> None:
+    """Four times the text does not take sixteen times as long, and no text takes seconds."""
+    redaction.find("warm up")
+    begin = time.process_time()
+    redaction.find(piece * (65_536 // len(piece)))
+    assert time.process_time() - begin < 3
