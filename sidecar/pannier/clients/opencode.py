@@ -133,7 +133,6 @@ CLIENT = Client(
     baked={
         f"{MANAGED}/opencode.json": _json(managed_settings()),
         PLUGIN: (files("pannier.clients") / "opencode.js").read_text(encoding="utf-8"),
-        "/usr/local/bin/opencode": Link("/opt/opencode/bin/opencode"),
     },
     # OpenCode installs its library here unless it finds it, and waits for that.
     skeleton={
@@ -151,4 +150,8 @@ CLIENT = Client(
     },
     own_settings=(f"{CONFIG}/opencode.json", f"{CONFIG}/opencode.jsonc"),
     fresh=frozenset({"startup", "clear", "compact"}),
+    notes=(
+        "OpenCode starts without plugins, and so without the memory, when it is told to: by "
+        "`opencode --pure` or OPENCODE_PURE=1.",
+    ),
 )
