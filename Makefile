@@ -5,7 +5,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit bench lint venv engine engine-stop clean
+.PHONY: help demo test test-unit conformance bench lint venv engine engine-stop clean
 
 help:  ## What there is to make
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -19,6 +19,9 @@ test: venv  ## All checks and all tests, with a container engine
 
 test-unit: venv  ## The tests that need no container engine
 	@pytest tests/unit $(PYTEST)
+
+conformance: venv  ## Run the clients' suite, and write docs/conformance.md
+	@scripts/with-engine pytest tests/clients --write-table $(PYTEST)
 
 bench: venv  ## Measure, print a table, and write docs/bench.md
 	@scripts/with-engine python tests/bench/bench.py

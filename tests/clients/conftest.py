@@ -28,6 +28,7 @@ from pannier.verify.shell import EventShell
 
 from .habits import HABITS, Habits
 from .hard_text import as_file, astral_text, hard_text
+from .table import Conformance
 
 DRIVEN = [name for name, client in clients.CLIENTS.items() if client.events]
 
@@ -70,6 +71,15 @@ def folder() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-table", action="store_true", help="write docs/conformance.md")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-table", default=False):
+        config.pluginmanager.register(Conformance())
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

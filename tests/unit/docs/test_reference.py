@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pannier.clients import CLIENTS
 
 CHECKOUT = Path(__file__).parents[3]
 PAGES = [*CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md")]
@@ -18,6 +21,20 @@ def test_the_reference_is_what_the_code_says() -> None:
     script = CHECKOUT / "scripts" / "reference.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_conformance_table_is_complete() -> None:
+    """docs/conformance.md has a column for each client that can be driven, and no failure."""
+    page = (CHECKOUT / "docs" / "conformance.md").read_text()
+    header = next(line for line in page.splitlines() if line.startswith("| behaviour"))
+    titles = [client.title for client in CLIENTS.values() if client.events]
+    assert header == f"| behaviour | event | {' | '.join(titles)} |"
+    assert "**no**" not in page
+    for suite in ("test_delivery.py", "test_memory.py"):
+        tests = ast.parse((CHECKOUT / "tests" / "clients" / suite).read_text())
+        for test in tests.body:
+            if isinstance(test, ast.FunctionDef) and test.name.startswith("test_"):
+                assert " ".join((ast.get_docstring(test) or "").split()) in page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
