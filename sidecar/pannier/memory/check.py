@@ -14,15 +14,7 @@ from pannier.memory.document import READ_LIMIT, Document
 from pannier.memory.finding import Finding, counted, escaped
 from pannier.memory.links import Elsewhere, resolve
 from pannier.memory.reach import INDEX, Reach, is_concept
-from pannier.memory.tree import Node, Tree, hidden
-from pannier_hook import framing
-
-CAPS = {
-    file.path.removeprefix("memory/"): file.cap
-    for file in framing.FILES
-    if file.path.startswith("memory/")
-}
-"""What the hook delivers of a memory, each with its cap in code points."""
+from pannier.memory.tree import CAPS, Node, Tree, hidden
 
 _PATH_MAX = 4_096
 _FOLDED = 20

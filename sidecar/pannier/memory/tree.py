@@ -12,8 +12,16 @@ from typing import Literal
 from pannier import safefs
 from pannier.errors import TooManyEntries, UnsafePath
 from pannier.memory.document import READ_LIMIT, Document, parse
+from pannier_hook import framing
 
 Kind = Literal["file", "folder", "symbolic link", "FIFO", "socket", "device"]
+
+CAPS = {
+    file.path.removeprefix("memory/"): file.cap
+    for file in framing.FILES
+    if file.path.startswith("memory/")
+}
+"""What the hook gives to the agent of a memory, each with its cap in code points."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,7 @@ def read(
     """
     reading = _Reading(limits or Limits(), now)
     with safefs.open_directory(root, *parts) as top:
+        reading.given(top)
         try:
             for entry in safefs.walk(top, limit=reading.limits.entries, one_device=True):
                 if not in_hidden_folder(entry.path):
@@ -92,7 +101,20 @@ class _Reading:
         self.too_many = ""
         self.skipped = 0
 
+    def given(self, top: int) -> None:
+        """First what the hook gives, so that it is looked at however much else there is."""
+        for path in CAPS:
+            *folders, name = path.split("/")
+            try:
+                with safefs.open_directory(top, *folders) as folder:
+                    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    self.take(safefs.Entry(path, name, status, folder))
+            except (OSError, UnsafePath):
+                continue  # The walk says what is wrong.
+
     def take(self, entry: safefs.Entry) -> None:
+        if entry.path in self.nodes:
+            return
         kind = _KINDS.get(stat.S_IFMT(entry.status.st_mode), "device")
         node = Node(kind, entry.status.st_size, entry.unread)
         if kind == "file":

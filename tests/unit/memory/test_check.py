@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.memory.trees import CONCEPT, SECRET, said, scaffold, tree_of, with_map
 
-from pannier.memory.check import CAPS, check
-from pannier.memory.tree import Node, Tree
+from pannier.memory.check import check
+from pannier.memory.tree import CAPS, Node, Tree
 
 PEOPLE = {
     "index.md": with_map("[People](people/index.md) - who is who"),

@@ -107,13 +107,25 @@ def test_a_tree_with_too_many_names_is_read_as_far_as_allowed(memory: Path) -> N
     assert rules(tree) == {"": "too-much"}
 
 
+def test_what_is_given_to_the_agent_is_looked_at_before_all_else(memory: Path) -> None:
+    """However much lies before it: what is an error is never missed."""
+    (memory / "a").mkdir()
+    for n in range(50):
+        (memory / "a" / f"{n}.md").write_text(CONCEPT * 10)
+    for path in ("index.md", "system/definition.md"):
+        (memory / path).write_text("x" * 16_001)
+    for limits in (Limits(entries=20), Limits(total=33_000)):
+        errors = [f.path for f in check(read(memory, limits=limits)) if f.rule == "over-cap"]
+        assert errors == ["index.md", "system/definition.md"]
+
+
 def test_the_whole_is_bounded_in_bytes_and_in_time(memory: Path) -> None:
     """Files beyond are counted, and nothing is said about what they could link to."""
     (memory / "a.md").write_text(CONCEPT * 100)
-    assert read(memory, limits=Limits(total=500)).skipped == 3
-    times = iter([0.0, 1.0, 61.0, 62.0, 63.0])
+    assert read(memory, limits=Limits(total=500)).skipped == 2
+    times = iter([0.0, 1.0, 2.0, 61.0, 62.0])
     slow = read(memory, now=lambda: next(times))
-    assert slow.skipped == 3
+    assert slow.skipped == 2
     assert [f.rule for f in check(slow)] == ["too-much"]
 
 
