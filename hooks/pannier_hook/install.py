@@ -101,18 +101,20 @@ def _set_modes(paths: list[str]) -> None:
 
     A client may ignore settings in a folder that others can write.
     """
-    for path in paths:
-        path = f"/{path}"
+    there = [f"/{path}" for path in paths if os.path.lexists(f"/{path}")]
+    for path in there:
         if not os.path.islink(path):
             with open(path, "rb") as file:
                 program = file.read(2) == b"#!"
             os.chmod(path, 0o755 if program else 0o644)
         os.chown(path, 0, 0, follow_symlinks=False)
-    for folder in sorted({os.path.dirname(f"/{path}") for path in paths}):
-        while folder not in ("/", "/etc", "/usr/local/bin", "/usr/local/lib", "/usr/share"):
-            os.chmod(folder, 0o755)
-            os.chown(folder, 0, 0)
-            folder = os.path.dirname(folder)
+    folders = {os.path.dirname(path) for path in there}
+    while folders - {"/"}:
+        for folder in folders - {"/"}:
+            mode = os.stat(folder).st_mode & 0o7777
+            # COPY gives also folders that were there before the modes of the build context.
+            os.chmod(folder, (mode | 0o755) & ~0o022)
+        folders = {os.path.dirname(folder) for folder in folders}
 
 
 def _make_places() -> None:

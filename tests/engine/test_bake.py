@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pannier import owner
 from pannier.engine import Engine, images
 from pannier.engine.recipes import Recipe
 from pannier.settings import HomeSettings
@@ -100,6 +101,9 @@ def test_memory_is_delivered_on_each_kind_of_base(
     kind, base_tag = base
     lines = baked(tmp_path, base_tag, "custom")
     assert lines == (tmp_path / f"build/hook/lines/{kind}.dockerfile").read_text()
+    for path in (tmp_path / "build").rglob("*"):  # as some checkouts and archives have it
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & 0o700 | 0o020)
     tag = build(tmp_path)
     checked = pannier(tmp_path, "bake", "--check", tag)
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -107,11 +111,15 @@ def test_memory_is_delivered_on_each_kind_of_base(
 
     person.pannier("group", "add", "own", "--client", "custom", "--image", tag)
     (person.group("own") / "memory/index.md").write_text("The mug is blue.\n")
-    command = "pannier-hook session-start --client custom --source startup; id -u; echo $HOME"
+    command = (
+        "pannier-hook session-start --client custom --source startup; "
+        "stat -c '%a %U %n' /etc /usr/local/bin /usr/local/lib/pannier; id -u; echo $HOME"
+    )
     printed = person.shell("own", command)
     assert "The mug is blue." in printed
     assert printed.splitlines()[-1] == "/home/agent"
     assert printed.splitlines()[-2] != "0"
+    assert "755 root /etc\n755 root /usr/local/bin\n755 root /usr/local/lib/pannier\n" in printed
     findings = json.loads(person.pannier("doctor", "--json", check=False))
     about = [f for f in findings if f["subject"] == "own" and tag in f["message"]]
     assert about
@@ -180,6 +188,17 @@ def test_a_python_that_is_too_small(build: Build, tmp_path: Path) -> None:
         build(tmp_path)
 
 
+def test_another_user_than_root(build: Build, tmp_path: Path) -> None:
+    """The build says that it takes root."""
+    with_authority(tmp_path, BASES["python"])
+    lines = baked(tmp_path, build(tmp_path), "custom")
+    dockerfile = (tmp_path / "Dockerfile").read_text()
+    (tmp_path / "Dockerfile").write_text(dockerfile.replace("USER root\n", "USER 1000\n"))
+    assert "USER root\n" in lines
+    with pytest.raises(AssertionError, match="put USER root above this line"):
+        build(tmp_path)
+
+
 def test_an_image_without_the_hook_does_not_pass(tmp_path: Path) -> None:
     """Status 1, and what is missing."""
     checked = pannier(tmp_path, "bake", "--check", SLIM, "--client", "claude")
@@ -193,3 +212,16 @@ def test_pannier_s_own_image_passes(image: str, tmp_path: Path) -> None:
     checked = pannier(tmp_path, "bake", "--check", image)
     assert checked.returncode == 0, checked.stdout
     assert "note" not in checked.stdout
+
+
+def test_nothing_is_left_of_a_look(engine: Engine, tmp_path: Path) -> None:
+    """The container that an image is read by never runs, and is removed; a dead process's, too."""
+    labels = {"pannier.role": "look", "pannier.owner": f"{os.uname().nodename}:1:gone"}
+    engine.sdk.containers.create(SLIM, ["-"], name="pannier-look-test", labels=labels)
+    pannier(tmp_path, "bake", "--check", SLIM, "--client", "custom")
+    mine = [
+        c.name
+        for c in engine.sdk.containers.list(all=True, filters={"label": "pannier.role=look"})
+        if owner.is_gone(c.labels["pannier.owner"])
+    ]
+    assert mine == []

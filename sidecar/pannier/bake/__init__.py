@@ -126,7 +126,7 @@ def write(baking: Baking) -> None:
     try:
         for path in order:
             target = baking.output / path
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(target.parent)
             _put(target, baking.files[path])
         for path in baking.stale:
             with suppress(FileNotFoundError):
@@ -209,12 +209,20 @@ def _digest(content: Content) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
+def _make_folder(folder: Path) -> None:
+    """Open to all whatever the umask is: a Dockerfile's COPY hands modes on to the image."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        one.chmod(0o755)
+
+
 def _put(target: Path, content: Content) -> None:
     if isinstance(content, bytes):
         if target.is_symlink():
             target.unlink()
-        mode = 0o755 if content.startswith(b"#!") else 0o644
-        safefs.write(target.parent, target.name, content, mode=mode)
+        safefs.write(target.parent, target.name, content)
+        target.chmod(0o755 if content.startswith(b"#!") else 0o644)
         return
     new = target.with_name(f".{secrets.token_hex(8)}.pannier-new")
     new.symlink_to(content.target)

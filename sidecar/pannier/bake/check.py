@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -166,9 +167,11 @@ def _rest(tree: Tree, files: Files) -> Iterator[_Row]:
 
 def _config(tree: Tree, config: ImageConfig) -> Iterator[_Row]:
     name = tree.client.name
-    for label, wanted in ((LABEL_HOOK, VERSION), (LABEL_CLIENT, name)):
-        if config.labels.get(label) != wanted:
-            yield "problem", f"the label {label} is not {wanted}", f"LABEL {label}={wanted}"
+    if config.labels.get(LABEL_HOOK) != VERSION:
+        advice = f"LABEL {LABEL_HOOK}={VERSION}"
+        yield "problem", f"the label {LABEL_HOOK} is not {VERSION}", advice
+    if config.labels.get(LABEL_CLIENT) != name:
+        yield "note", f"the label {LABEL_CLIENT} is not {name}", f"LABEL {LABEL_CLIENT}={name}"
     if config.entrypoint[:3] != _ENTRYPOINT:
         words = ", ".join(f'"{word}"' for word in _ENTRYPOINT)
         yield "problem", "the entrypoint is not the hook's boot", f"ENTRYPOINT [{words}]"
@@ -176,10 +179,10 @@ def _config(tree: Tree, config: ImageConfig) -> Iterator[_Row]:
     if home != str(CONTAINER_HOME):
         message = f"HOME is {home or 'not set'}, and pannier mounts {CONTAINER_HOME}"
         yield "problem", message, f"ENV HOME={CONTAINER_HOME}"
-    for word in " ".join(tree.environment).split():
-        variable, _, value = word.partition("=")
-        if variable not in config.environment:
-            yield "note", f"{variable} is not set", f"ENV {variable}={value}"
+    for word in shlex.split(" ".join(tree.environment)):
+        variable, equals, value = word.partition("=")
+        if equals and variable not in config.environment:
+            yield "note", f"{variable} is not set", f"ENV {variable}={shlex.quote(value)}"
 
 
 def client_of(files: Files, config: ImageConfig | None) -> str | None:

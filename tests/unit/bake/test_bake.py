@@ -78,6 +78,18 @@ def test_the_hook_in_the_folder_runs(claude: Tree, tmp_path: Path) -> None:
     assert said.strip() == read_record((tmp_path / "rootfs" / RECORD).read_bytes()).version
 
 
+def test_the_umask_does_not_reach_the_image(claude: Tree, tmp_path: Path) -> None:
+    """Everybody reads what is written, and nobody else writes it."""
+    for umask in (0o077, 0o002):
+        before = os.umask(umask)
+        try:
+            written(claude, tmp_path / oct(umask))
+        finally:
+            os.umask(before)
+    modes = {p.stat().st_mode & 0o777 for p in tmp_path.rglob("*") if not p.is_symlink()}
+    assert modes == {0o755, 0o644}
+
+
 def test_nothing_is_written_before_it_is_said(claude: Tree, tmp_path: Path) -> None:
     """To decide changes nothing."""
     decided(claude, tmp_path / "new")
