@@ -356,6 +356,8 @@ def test_a_way_through_what_the_request_itself_makes_writable_is_refused(person:
     assert person.granted().source == person.root / "work"
     person.asks(("~/work/site/up", "w", "rw"))
     assert "the way to it leads through" in person.refused().reason
+    person.allow({"path": "~/work"})
+    assert person.refused().grant == ""
 
 
 def test_a_group_that_asks_and_is_refused_writes_nowhere(person: Person) -> None:

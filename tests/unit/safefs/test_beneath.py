@@ -165,6 +165,40 @@ def test_what_root_makes_belongs_to_the_owner_of_the_folder(root: Path) -> None:
     assert (root / "a/b").stat().st_uid == 0
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "read",
+        pytest.param(
+            "give",
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away"),
+        ),
+    ],
+)
+def test_a_link_that_is_swapped_in_after_the_look_is_not_followed(
+    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    """What was a regular file when it was looked at may be a link when it is opened."""
+    real = os.stat
+
+    def look_then_swap(path: object, *args: object, **more: object) -> os.stat_result:
+        status = real(path, *args, **more)  # type: ignore[call-overload]
+        if path == "file" and not (root / "a/b/file").is_symlink():
+            (root / "a/b/file").unlink()
+            (root / "a/b/file").symlink_to(outside / "file")
+        return status  # type: ignore[no-any-return]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", look_then_swap)
+        if use == "read":
+            with pytest.raises(UnsafePath, match="a link"):
+                safefs.read(root, "a", "b", "file")
+        else:
+            given = safefs.give(root, 12345, 12345)
+            assert any(kept.startswith("a/b/file: ") for kept in given.kept)
+    assert (outside / "file").stat().st_uid == os.geteuid()
+
+
 def _swap(path: Path, link: Path, spare: Path, stop: threading.Event) -> None:
     """Put a link in the place of a path and back, until told to stop."""
     while not stop.is_set():
