@@ -22,9 +22,10 @@ from pannier.bake.layout import (
     is_hook,
 )
 from pannier.bake.merge import HOOK_NAME, lacking, own_commands
-from pannier.clients.client import HOOK_PROGRAM, Link
+from pannier.clients.client import Link
 from pannier.engine.containers import LABEL_HOOK
 from pannier.engine.contents import ImageConfig
+from pannier.engine.recipes import SKELETON
 from pannier.engine.spec import LABEL_CLIENT
 from pannier.findings import Finding
 from pannier.paths import CONTAINER_HOME
@@ -61,8 +62,6 @@ _Row = tuple[Any, str, str]
 
 def _hook(tree: Tree, files: Files) -> Iterator[_Row]:
     there = {p: c for p, c in files.below(HOOK_FOLDER).items() if is_hook(p)}
-    if files.read(HOOK_PROGRAM.lstrip("/")) is None:
-        yield "problem", f"{HOOK_PROGRAM} is missing, which settings call", _AGAIN
     digest = hook_digest(there)
     version = _version(there)
     if digest == tree.digest:
@@ -104,9 +103,7 @@ def _interpreter(files: Files) -> Iterator[_Row]:
 
 
 def _settings(tree: Tree, files: Files) -> Iterator[_Row]:
-    for path, ours in tree.settings.items():
-        if isinstance(ours, Link) or not formats.is_settings(path):
-            continue
+    for path, ours in _registering(tree).items():
         there = files.read(path)
         if not isinstance(there, bytes):
             yield "problem", f"/{path} is missing", _AGAIN
@@ -146,23 +143,39 @@ def _entries(path: str, wanted: list[str], found: list[str]) -> Iterator[_Row]:
 def _elsewhere(tree: Tree, files: Files) -> Iterator[_Row]:
     """Another file of the client's that calls the hook, too: memory would be given twice."""
     known = {*tree.settings, *tree.hook}
-    for folder in sorted({posixpath.dirname(p) for p in tree.settings if formats.is_settings(p)}):
+    for folder in sorted({posixpath.dirname(path) for path in _registering(tree)}):
         for path, content in sorted(files.below(folder).items()):
             if path not in known and isinstance(content, bytes) and HOOK_NAME.encode() in content:
                 message = f"/{path} calls {HOOK_NAME}, too: memory is given twice"
                 yield "problem", message, "Take it out there."
 
 
+def _registering(tree: Tree) -> dict[str, bytes]:
+    """A person's settings files and those of our own by which a client calls the hook."""
+    found: dict[str, bytes] = {}
+    for path, ours in (*tree.settings.items(), *tree.hook.items()):
+        if isinstance(ours, Link) or not formats.is_settings(path):
+            continue
+        if path in tree.settings or own_commands(formats.parse(ours, path)):
+            found[path] = ours
+    return found
+
+
 def _rest(tree: Tree, files: Files) -> Iterator[_Row]:
+    looked_at = _registering(tree)
     for path, ours in (*tree.hook.items(), *tree.settings.items()):
-        looked_at = path in tree.settings and formats.is_settings(path)
-        if looked_at or is_hook(path) or path.startswith(f"{STARTERS}/"):
+        if path in looked_at or is_hook(path) or path.startswith(f"{STARTERS}/"):
             continue
         theirs = files.read(path)
-        if theirs is None:
-            yield "note", f"/{path} is missing", ""
-        elif theirs != ours:
-            yield "note", f"/{path} is not what pannier would put there", ""
+        if theirs == ours:
+            continue
+        # First files of HOME and standing instructions may be a person's own.
+        theirs_to_decide = path in tree.settings or path.startswith(f"{SKELETON}/")
+        what = "is missing" if theirs is None else "is not what pannier would put there"
+        if theirs_to_decide:
+            yield "note", f"/{path} {what}", ""
+        else:
+            yield "problem", f"/{path} {what}", _AGAIN
 
 
 def _config(tree: Tree, config: ImageConfig) -> Iterator[_Row]:

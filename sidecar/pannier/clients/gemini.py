@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, hook_command
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
@@ -62,7 +62,7 @@ def default_settings() -> dict[str, object]:
 
 
 def _hook(event: str) -> dict[str, object]:
-    command = f"/usr/local/bin/pannier-hook {event} --client gemini"
+    command = hook_command(event, "gemini")
     name = f"pannier {event}"
     entry = {"type": "command", "name": name, "command": command, "timeout": HOOK_MILLISECONDS}
     return {"hooks": [entry]}

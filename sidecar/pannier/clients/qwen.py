@@ -6,12 +6,11 @@ import json
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "qwen"
 ETC = "/etc/qwen-code"
-HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 HOOK_SECONDS = 10
 """Qwen Code counts a hook's timeout in seconds; from 1,000 up it would take it for milliseconds."""
 
@@ -24,7 +23,7 @@ TIDYING = (
 
 def managed_settings() -> dict[str, object]:
     """What the image decides; neither the person's settings nor a project's undo it."""
-    command = f"{HOOK_PROGRAM} session-start --client {NAME}"
+    command = hook_command("session-start", NAME)
     entry = {"type": "command", "name": "pannier", "command": command, "timeout": HOOK_SECONDS}
     return {
         "hooks": {"SessionStart": [{"hooks": [entry]}]},

@@ -15,11 +15,15 @@ import pytest
 
 from pannier import bake, clients
 from pannier.bake.files import FolderFiles
+from pannier.bake.formats import is_settings, parse
 from pannier.bake.layout import RECORD, Tree, read_record, tree
 from pannier.bake.lines import Base
+from pannier.bake.merge import own_commands
 from pannier.clients.client import Client, Endpoint, Link
 from pannier.engine.recipes import Sources, read_sources
 from pannier.errors import PannierError, UsageError
+from pannier_hook import VERSION
+from pannier_hook.options import Options
 
 SETTINGS = "etc/claude-code/managed-settings.json"
 OWN = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "greet"}]}]}}
@@ -68,6 +72,17 @@ def test_every_client_can_be_baked(name: str, tmp_path: Path) -> None:
     assert str((root / "usr/local/bin/pannier-hook").readlink()).startswith("../lib/")
     again = decided(wanted, tmp_path)
     assert (again.files, again.stale, again.left, again.remarks) == ({}, [], [], [])
+
+
+@pytest.mark.parametrize("name", list(clients.CLIENTS))
+def test_every_entry_carries_its_version(name: str) -> None:
+    """By that, an earlier one is told apart; the hook itself takes the option."""
+    wanted = tree(clients.get(name), read_sources())
+    for path, content in {**wanted.settings, **wanted.hook}.items():
+        if isinstance(content, bytes) and is_settings(path):
+            for command in own_commands(parse(content, path)):
+                assert command.endswith(f" --entry {VERSION}")
+                Options({}).read(command.split()[1:])
 
 
 def test_the_hook_in_the_folder_runs(claude: Tree, tmp_path: Path) -> None:

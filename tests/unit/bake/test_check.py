@@ -209,6 +209,13 @@ def test_a_plugin_of_ours_that_is_not_registered_is_a_problem(tmp_path: Path) ->
     bake.write(bake.decide(wanted, tmp_path, bake.Theirs(), folder="build", base=Base()))
     root = tmp_path / "rootfs"
     assert problems(wanted, root, None) == []
+    plugin = root / "etc/opencode/pannier.js"
+    plugin.rename(plugin.with_name("away"))
+    assert [f.message for f in problems(wanted, root, None)] == [
+        "/etc/opencode/pannier.js is missing",
+        "/etc/opencode/away calls pannier-hook, too: memory is given twice",
+    ][::-1]
+    plugin.with_name("away").rename(plugin)
     (root / "etc/opencode/opencode.json").write_text('{"plugin": ["file:///mine.js"]}')
     assert "problem" in {finding.level for finding in problems(wanted, root, None)}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pannier.clients.client import Link
+from pannier.clients.client import Link, hook_command
 from pannier.clients.qwen import CLIENT
 from pannier.engine.recipes import data_dir
 from pannier_hook.clients import CLIENTS as HOOK
@@ -35,7 +35,7 @@ def test_session_start_is_registered_once() -> None:
                     {
                         "type": "command",
                         "name": "pannier",
-                        "command": "/usr/local/bin/pannier-hook session-start --client qwen",
+                        "command": hook_command("session-start", "qwen"),
                         "timeout": 10,
                     }
                 ]
