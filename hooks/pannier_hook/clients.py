@@ -18,8 +18,15 @@ UTF16 = "utf-16"
 
 NESTED = "nested"
 """JSON: `{"hookSpecificOutput": {"hookEventName": …, "additionalContext": …}}`, no other key."""
+FLAT = "flat"
+"""JSON: `{"additionalContext": …}`."""
 PLAIN = "plain"
 """The text itself."""
+
+MESSAGES = "messages"
+"""A log of messages, which the client replaces as a whole now and then (Gemini CLI)."""
+EVENTS = "events"
+"""A log of events, compactions among them (Copilot CLI)."""
 
 
 class Client:
@@ -32,6 +39,7 @@ class Client:
         "hook_event_name",
         "injects_on",
         "limit",
+        "log",
         "name",
         "parts",
         "state",
@@ -41,7 +49,7 @@ class Client:
     name: str
     dialect: str
     hook_event_name: str
-    """The client's own name of the event whose answer injects."""
+    """The client's own name of the event whose answer injects, where the answer has to say it."""
     injects_on: str
     """Our event whose answer injects: `session-start`, or `user-prompt` after a fresh start."""
     limit: int | None
@@ -54,6 +62,9 @@ class Client:
     """The client's state folder below HOME; "" when the hook keeps nothing there."""
     angles_escaped: bool
     """Whether the client shows the model `&lt;` and `&gt;` for angle brackets."""
+    log: str
+    """The kind of transcript that says whether the context holds the memory; "" where the session's
+    starts say it."""
 
     def __init__(
         self,
@@ -68,6 +79,7 @@ class Client:
         fresh: frozenset[str] = FRESH,
         state: str = "",
         angles_escaped: bool = False,
+        log: str = "",
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
@@ -80,6 +92,7 @@ class Client:
         put(self, "fresh", fresh)
         put(self, "state", state)
         put(self, "angles_escaped", angles_escaped)
+        put(self, "log", log)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a client's row is frozen: {name}")
@@ -91,6 +104,8 @@ def answer(client: Client, text: str) -> str:
         return f"{text}\n"
     from .jsontext import quote
 
+    if client.dialect == FLAT:
+        return f'{{"additionalContext":{quote(text)}}}\n'
     return (
         f'{{"hookSpecificOutput":{{"hookEventName":{quote(client.hook_event_name)},'
         f'"additionalContext":{quote(text)}}}}}\n'
@@ -109,10 +124,14 @@ _ROWS = (
         injects_on=USER_PROMPT,
         state=".gemini",
         angles_escaped=True,
+        log=MESSAGES,
     ),
     # It keeps what a session start says in the system prompt, which belongs to no history: each
     # session start makes it anew, so a resumed session has nothing of it, and it never piles up.
     Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True),
+    # What its session start injects is in no history: a resume and a compaction lose it. So the
+    # prompt carries it.
+    Client("copilot", dialect=FLAT, injects_on=USER_PROMPT, state=".copilot", log=EVENTS),
     # A plugin of ours calls the hook, and passes on what it prints.
     Client("opencode", dialect=PLAIN),
     Client("custom", dialect=PLAIN),

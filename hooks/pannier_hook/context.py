@@ -58,10 +58,11 @@ def user_prompt(options: Options, client: Client) -> str:
 
     request = _request(tolerate_cut=True)
     session = request.session
-    if not session:
+    # What a sub-agent is told comes from the agent.
+    if not session or request.text("agentId"):
         return ""
     marks = Marks(options.home, client.state)
-    past = read_past(request.text("transcript_path"))
+    past = read_past(client, request, options.home)
     fresh = marks.take(session)
     if past is None:
         wanted = fresh
@@ -72,6 +73,8 @@ def user_prompt(options: Options, client: Client) -> str:
         # A prompt can be quicker than the session start. A transcript that did not grow since is
         # not written any more, and tells nothing.
         wanted = fresh or (not past.answered if given is None else given != past.size)
+        if wanted and given is not None and past.answered and not past.dropped:
+            _report_loss(options)
     if not wanted:
         return ""
     try:
@@ -81,6 +84,16 @@ def user_prompt(options: Options, client: Client) -> str:
     except BaseException:
         marks.leave(session)
         raise
+
+
+def _report_loss(options: Options) -> None:
+    from .spool import report
+
+    report(
+        options,
+        "the memory that this session was given did not get into its transcript: where another "
+        "hook at prompts adds something, too, the client may keep only that",
+    )
 
 
 def injection(options: Options, client: Client) -> str:

@@ -1,14 +1,27 @@
-"""What a transcript of Gemini CLI says of the context that the next prompt is added to.
+"""What a client's transcript says of the context that the next prompt is added to.
 
-The file is a log: lines are messages, or `{"$set":{"messages":[…]}}`, which replaces all of them.
-The client writes such a line when a turn failed or was cancelled (its prompt is gone, with what a
-hook added to it), at a compression, and at a resume. Only of the last a hook is told.
+Gemini CLI: a log of messages; a line `{"$set":{"messages":[…]}}` replaces all of them. The client
+writes such a line when a turn failed or was cancelled (its prompt is gone, with what a hook added
+to it), at a compression, and at a resume. Only of the last a hook is told.
+
+Copilot CLI: a log of events, `session-state/SESSION/events.jsonl` in its state folder. A turn that
+failed or was cancelled stays. A compaction keeps what came after its start. The file is not there
+before the first prompt was submitted.
 """
 
 from __future__ import annotations
 
 import posix
 from _stat import S_ISREG
+
+from .clients import EVENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .clients import Client
+    from .request import Request
 
 LIMIT = 1 << 24
 """The most that is read of a transcript's end, in bytes."""
@@ -19,21 +32,43 @@ _REPLACED = b'{"$set":{"messages":'
 _BLOCK = b'{"text":"<hook_context>-----BEGIN PANNIER MEMORY '
 _ANSWER = b'"type":"gemini"'
 
+_EVENT = b'\n{"type":"'
+_PROMPT = b'{"type":"user.message",'
+_REMINDER = b"<system_reminder>\\n-----BEGIN PANNIER MEMORY "
+
 
 class Past:
-    """`holds`: the memory is in the context; `answered`: the model has said something in it.
-    `size` is the transcript's, in bytes."""
+    """`holds`: the memory is in the context; `answered`: the model has said something in it;
+    `dropped`: something of the session is no longer in it. `size` is the transcript's, in bytes."""
 
-    __slots__ = ("answered", "holds", "size")
+    __slots__ = ("answered", "dropped", "holds", "size")
 
-    def __init__(self, *, holds: bool, answered: bool, size: int) -> None:
+    def __init__(self, *, holds: bool, answered: bool, dropped: bool, size: int) -> None:
         self.holds = holds
         self.answered = answered
+        self.dropped = dropped
         self.size = size
 
 
-def read_past(path: str) -> Past | None:
-    """The past that the transcript at `path` tells of; None when it cannot be known."""
+def read_past(client: Client, request: Request, home: str) -> Past | None:
+    """The past of the session that `request` names; None when it cannot be known."""
+    if client.log != EVENTS:
+        return _read(request.text("transcript_path"), judge)
+    state = posix.environ.get(b"COPILOT_HOME", b"").decode("utf-8", "surrogateescape")
+    session = request.session
+    if "/" in session or session in ("", ".", ".."):
+        return None
+    path = f"{state or f'{home}/{client.state}'}/session-state/{session}/events.jsonl"
+    try:
+        posix.stat(path)
+    except FileNotFoundError:
+        return Past(holds=False, answered=False, dropped=False, size=0)
+    except (OSError, ValueError):
+        return None
+    return _read(path, judge_events)
+
+
+def _read(path: str, judged: Callable[..., Past | None]) -> Past | None:
     flags = posix.O_RDONLY | posix.O_NONBLOCK | posix.O_CLOEXEC | posix.O_NOCTTY
     try:
         log = posix.open(path, flags)
@@ -44,7 +79,7 @@ def read_past(path: str) -> Past | None:
         if not S_ISREG(status.st_mode):
             return None
         start = max(0, status.st_size - LIMIT)
-        return judge(_from(log, start), whole=start == 0, size=status.st_size)
+        return judged(_from(log, start), whole=start == 0, size=status.st_size)
     except OSError:
         return None
     finally:
@@ -52,14 +87,51 @@ def read_past(path: str) -> Past | None:
 
 
 def judge(log: bytes, *, whole: bool, size: int) -> Past | None:
-    """As `read_past`, for the end of a transcript of `size` bytes, which may be the whole."""
+    """The past by the end of a log of messages of `size` bytes, which may be the whole."""
     replaced = log.rfind(b"\n" + _REPLACED) + 1
     reaches_back = whole or replaced > 0
     counted = log[replaced:]
     holds = _BLOCK in counted
     if not (holds or reaches_back):
         return None
-    return Past(holds=holds, answered=_ANSWER in counted, size=size)
+    return Past(holds=holds, answered=_ANSWER in counted, dropped=replaced > 0, size=size)
+
+
+def judge_events(log: bytes, *, whole: bool, size: int) -> Past | None:
+    """The past by the end of a log of events of `size` bytes, which may be the whole."""
+    compacted = _last_compaction(log)
+    counted = log[max(0, compacted) :]
+    holds = _prompt_holds_block(counted)
+    if not (holds or whole or compacted >= 0):
+        return None
+    answered = counted.find(_EVENT + b'assistant.message"') >= 0
+    return Past(holds=holds, answered=answered, dropped=compacted >= 0, size=size)
+
+
+def _last_compaction(log: bytes) -> int:
+    """Where the last compaction that succeeded began; -1 without one."""
+    end = len(log)
+    while (done := log.rfind(_EVENT + b'session.compaction_complete"', 0, end)) >= 0:
+        if b'"success":true' in log[done + 1 : _end_of_line(log, done + 1)]:
+            return max(0, log.rfind(_EVENT + b'session.compaction_start"', 0, done))
+        end = done
+    return -1
+
+
+def _prompt_holds_block(log: bytes) -> bool:
+    """Other events quote prompts, too; a prompt that quotes an event has its quotes escaped."""
+    found = log.find(_REMINDER)
+    while found >= 0:
+        line = log.rfind(b"\n", 0, found) + 1
+        if log.startswith(_PROMPT, line):
+            return True
+        found = log.find(_REMINDER, _end_of_line(log, found))
+    return False
+
+
+def _end_of_line(log: bytes, start: int) -> int:
+    end = log.find(b"\n", start)
+    return len(log) if end < 0 else end
 
 
 def _from(log: int, start: int) -> bytes:

@@ -1,7 +1,8 @@
 """pannier-hook EVENT --client CLIENT [--part I/N] [--source SOURCE] [--root DIR] [--spool DIR]
 
-Events: session-start and user-prompt, called by a client with its JSON on standard input;
-scaffold, which makes what is missing of a memory's first files. They never exit other than 0.
+Events: session-start, user-prompt and permission-request, called by a client with its JSON on
+standard input; scaffold, which makes what is missing of a memory's first files. They never exit
+other than 0.
 Also boot [-- COMMAND …], the entrypoint of an agent's image, and look PATH …, what it sees.
 
 An agent of your own: --client custom prints the memory as plain text. Without JSON that names a
@@ -56,6 +57,10 @@ def _event(options: Options) -> Callable[[Options], str]:
         from .boot import scaffold_root
 
         return scaffold_root
+    if options.event == "permission-request":
+        from .permission import permission_request
+
+        return permission_request
     if options.event not in ("session-start", "user-prompt"):
         raise ValueError(f"no such event: {options.event[:80]!r}")
     from . import context

@@ -31,6 +31,11 @@ class Request:
                 return value
         return ""
 
+    def inner(self, name: str) -> Request:
+        """The object `name`; one without members if it is none."""
+        value = self._members.get(name)
+        return Request(value if isinstance(value, dict) else {})
+
     @property
     def source(self) -> str:
         """Why the context starts, in the client's own word."""

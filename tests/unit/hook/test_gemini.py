@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pannier_hook.clients import CLIENTS
+from pannier_hook.clients import CLIENTS, SESSION_START
 from pannier_hook.framing import escape_angles
 from pannier_hook.marks import Marks
 from pannier_hook.unframing import read_back
@@ -80,7 +80,7 @@ def test_angle_brackets_as_gemini_shows_them(world: World) -> None:
 
 def test_other_clients_get_nothing_with_a_prompt(world: World) -> None:
     """The prompt event of a client whose session start injects prints nothing."""
-    for client in set(CLIENTS) - {"gemini"}:
+    for client in (name for name, row in CLIENTS.items() if row.injects_on == SESSION_START):
         assert world.run("user-prompt", "--client", client, stdin={"session_id": "s"}).out == b""
 
 
