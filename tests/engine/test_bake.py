@@ -126,17 +126,26 @@ def test_memory_is_delivered_on_each_kind_of_base(
     assert {f["level"] for f in about} == {"ok"}
 
 
+OWN_HOOK = {"matcher": "startup", "hooks": [{"type": "command", "command": "true"}]}
+OWN_SETTINGS = f"""\
+RUN mkdir /etc/claude-code && cd /etc/claude-code && \
+    echo '{json.dumps({"hooks": {"SessionStart": [OWN_HOOK]}})}' > managed-settings.json
+"""
+
+
 def test_a_real_client_in_an_image_of_ones_own(
     build: Build, person: Person, image: str, tmp_path: Path
 ) -> None:
-    """Claude Code, installed by the person, hands the memory to its model, whole; its user has no
-    name in there."""
-    with_authority(tmp_path, BASES["python"])
+    """Claude Code, installed by the person beside a hook of theirs, hands the memory to its model,
+    whole; its user has no name in there."""
+    with_authority(tmp_path, BASES["python"] + OWN_SETTINGS)
     base = build(tmp_path)
     program = f"COPY --from={image} /opt/claude/bin/claude /usr/local/bin/claude\n"
     baked(tmp_path, base, "claude", program)
     tag = build(tmp_path)
     assert pannier(tmp_path, "bake", "--check", tag).returncode == 0
+    settings = tmp_path / "build/hook/rootfs/etc/claude-code/managed-settings.json"
+    assert json.loads(settings.read_text())["hooks"]["SessionStart"][0]["matcher"] == "startup"
     report = json.loads(person.pannier("verify", "scout", "--image", tag, "--json"))
     assert {event["event"] for event in report["events"]} >= {"startup", "resume", "clear"}
     assert report["ok"] is True
