@@ -73,4 +73,15 @@ HABITS: dict[str, Habits] = {
         ),
         own_memory=("*/.qwen/*memor*/*", "*/.qwen/QWEN.md"),
     ),
+    "copilot": Habits(
+        create=lambda path, text: (
+            Call("bash", {"command": f"mkdir -p {path.rpartition('/')[0]}", "description": "-"}),
+            Call("create", {"path": path, "file_text": text}),
+        ),
+        change=lambda path, old, new: (
+            Call("view", {"path": path}),
+            Call("edit", {"path": path, "old_str": old, "new_str": new}),
+        ),
+        own_memory=("*/.copilot/*memor*/*",),
+    ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pannier.clients import claude, codex, custom, gemini, opencode, qwen
+from pannier.clients import claude, codex, copilot, custom, gemini, opencode, qwen
 from pannier.clients.client import Client
 from pannier.errors import ClientNotKnown
 
@@ -15,6 +15,7 @@ CLIENTS: dict[str, Client] = {
         codex.CLIENT,
         gemini.CLIENT,
         qwen.CLIENT,
+        copilot.CLIENT,
         opencode.CLIENT,
         custom.CLIENT,
     )
