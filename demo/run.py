@@ -80,6 +80,8 @@ class Demo:
 
     def __init__(self, root: Path) -> None:
         self.home = Home(root / "agents")
+        # The demo's home is not remembered among the person's own.
+        os.environ["XDG_CONFIG_HOME"] = str(root / "config")
         self.memory = self.home.group("scout").memory
         self.context = Context(str(self.home.root))
         self.engine = Engine.find(self.context.environ)

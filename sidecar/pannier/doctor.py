@@ -203,7 +203,7 @@ def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> 
 
 def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:
     for container in engine.containers(str(home.root), group.folder):
-        if running.left_behind(container):
+        if running.left_behind(engine, container):
             yield Finding(
                 "problem",
                 group.folder,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pannier import clients, safefs
 from pannier.errors import PannierError, UsageError
 from pannier.identity import Identity, choose
 from pannier.memory import scaffold
-from pannier.paths import MARKER, GroupPaths, Home, in_container
+from pannier.paths import MARKER, GroupPaths, Home, homes_file, in_container, known_homes
 from pannier.settings import GroupSettings, HomeSettings, load
 
 _NEW_HOME = """\
@@ -48,22 +49,44 @@ class Ready:
     """Files of the scaffold that were missing."""
     odd: tuple[str, ...]
     """What lies in the place of a scaffold file and was left alone, each with its kind."""
+    kept: tuple[str, ...] = ()
+    """What the agent cannot write because it still belongs to somebody else, with the reason."""
 
 
-def init(root: Path) -> tuple[Home, bool]:
-    """Make a home, or find one there. Returns it, and whether it is new."""
-    marker = root / MARKER
-    if marker.is_file():
-        return Home(root.resolve()), False
+def init(root: Path, environ: Mapping[str, str]) -> tuple[Home, bool]:
+    """Make a home, or find one there, and remember it as this person's.
+
+    Returns it, and whether it is new.
+    """
+    new = not (root / MARKER).is_file()
     try:
         root.mkdir(parents=True, exist_ok=True)
-        (root / "groups").mkdir(exist_ok=True)
-        (root / "state").mkdir(mode=0o700, exist_ok=True)
-        with safefs.open_directory(root.resolve()) as folder:
-            safefs.write(folder, MARKER, _NEW_HOME.encode())
+        home = Home(root.resolve())
+        home.groups.mkdir(exist_ok=True)
+        home.state.mkdir(mode=0o700, exist_ok=True)
+        if new:
+            with safefs.open_directory(home.root) as folder:
+                safefs.write(folder, MARKER, _NEW_HOME.encode())
+        _remember(home, environ)
     except OSError as error:
-        raise PannierError(f"{root} cannot become a home: {error.strerror}") from error
-    return Home(root.resolve()), True
+        path = error.filename or root
+        raise PannierError(f"{root} cannot become a home: {path}: {error.strerror}") from error
+    return home, new
+
+
+def _remember(home: Home, environ: Mapping[str, str]) -> None:
+    """Homes that are gone are forgotten."""
+    if "\n" in str(home.root):
+        return  # Such a home must be named; a line holds one path.
+    known = known_homes(environ)
+    kept = [path for path in known if (path / MARKER).is_file() and path != home.root]
+    if home.root in known and len(kept) == len(known) - 1:
+        return
+    file = homes_file(environ)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with safefs.open_directory(file.parent) as folder:
+        text = "".join(f"{path}\n" for path in (*kept, home.root))
+        safefs.write(folder, file.name, text.encode())
 
 
 def home_settings(home: Home) -> HomeSettings:
@@ -93,13 +116,13 @@ def add(home: Home, folder: str, settings: GroupSettings) -> Group:
     chosen = {"client": settings.client} | settings.model_dump(mode="json", exclude_defaults=True)
     text = yaml.safe_dump(chosen, sort_keys=False)
     paths.root.mkdir(parents=True, exist_ok=True)
-    with safefs.open_directory(paths.root) as root:
+    with _root(paths) as root:
         if not paths.standing_instructions.exists():
             instructions = _NEW_INSTRUCTIONS.format(folder=folder).encode()
             safefs.write(root, paths.standing_instructions.name, instructions)
         for name in _folders(paths):
             safefs.make_directory(root, name)
-        with safefs.open_directory(paths.memory) as memory:
+        with safefs.open_directory(root, paths.memory.name) as memory:
             scaffold(memory)
         # Last: a group is what holds a group.yaml, and a half-made one is made again.
         safefs.write(root, paths.settings.name, text.encode())
@@ -112,6 +135,8 @@ def get(home: Home, folder: str) -> Group:
     Raises UsageError if there is none, SettingsError if its settings cannot be read.
     """
     paths = home.group(folder)
+    if paths.root.is_symlink():
+        raise UsageError(f"{paths.root} is a symbolic link", "A group is a real folder.")
     if not paths.settings.is_file():
         known = ", ".join(p.folder for p in home.all_groups()) or "none yet"
         raise UsageError(
@@ -142,32 +167,37 @@ def make_ready(group: Group, client: clients.Client, environ: Mapping[str, str])
     """
     paths = group.paths
     identity = identity_of(paths, environ)
-    with safefs.open_directory(paths.root) as root:
-        for name in _folders(paths):
-            safefs.make_directory(root, name)
-        with safefs.open_directory(paths.clients) as states:
-            safefs.make_directory(states, client.name)
-    compose_instructions(paths)
-    with safefs.open_directory(paths.memory) as memory:
-        report = scaffold(memory)
-    if os.geteuid() == 0:
-        # Root in a container is nobody's decision: from there a person's files stay theirs.
-        only_of = 0 if in_container(environ) else None
-        for path in (*_mounted(paths), paths.client(client.name)):
-            with safefs.open_directory(path) as folder:
-                safefs.give(folder, identity.uid, identity.gid, only_of=only_of)
+    kept: list[str] = []
+    with _root(paths) as root:
+        for name in (*_folders(paths), f"{paths.clients.name}/{client.name}"):
+            safefs.make_directory(root, *name.split("/"))
+        compose_instructions(paths, root)
+        with safefs.open_directory(root, paths.memory.name) as memory:
+            report = scaffold(memory)
+        if os.geteuid() == 0:
+            # Root in a container is nobody's decision: from there a person's files stay theirs.
+            only_of = 0 if in_container(environ) else None
+            for path in (*_mounted(paths), paths.client(client.name)):
+                parts = path.relative_to(paths.root).parts
+                with safefs.open_directory(root, *parts) as folder:
+                    given = safefs.give(folder, identity.uid, identity.gid, only_of=only_of)
+                kept += [f"{'/'.join(parts)}/{reason}" for reason in given.kept]
     odd = tuple(f"memory/{o.path}: {o.reason}" for o in report.odd)
-    return Ready(identity, report.created, odd)
+    return Ready(identity, report.created, odd, tuple(kept))
 
 
-def compose_instructions(paths: GroupPaths) -> None:
+def _root(paths: GroupPaths) -> AbstractContextManager[int]:
+    """The group's folder, which must be a real one: everything is done from its descriptor."""
+    return safefs.open_directory(paths.root.parent, paths.folder)
+
+
+def compose_instructions(paths: GroupPaths, root: int) -> None:
     """`instructions.prepend.md` under the name that each client looks for.
 
     The host's text alone: nothing that the agent wrote goes in.
     """
-    with safefs.open_directory(paths.root) as root:
-        text = safefs.read(root, paths.standing_instructions.name, missing=b"")
-    with safefs.open_directory(paths.instructions) as folder:
+    text = safefs.read(root, paths.standing_instructions.name, missing=b"")
+    with safefs.open_directory(root, paths.instructions.name) as folder:
         for name in sorted({c.instructions_file for c in clients.CLIENTS.values()}):
             if safefs.read(folder, name, missing=None) != text:
                 safefs.write(folder, name, text)

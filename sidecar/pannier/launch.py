@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from pannier import clients, groups, mounts, owner, running, safefs
 from pannier.engine import Container, ContainerSpec, Engine, images, terminal
@@ -35,6 +34,8 @@ from pannier.identity import Identity
 from pannier.mounts.plan import MountPlan
 from pannier.paths import Home
 from pannier.settings import size_in_bytes
+
+_SHOWN = 5
 
 Tell = Callable[[str], None]
 Building = Callable[[], AbstractContextManager[images.Progress]]
@@ -119,9 +120,7 @@ def _workdir(group: Group, cwd: str | None, plan: MountPlan) -> str:
 
     Otherwise the engine would make it, as root, in a folder of the person's.
     """
-    workdir = PurePosixPath(group.settings.workdir, cwd or "")
-    if ".." in workdir.parts:
-        raise UsageError(f"the working directory {workdir} must not hold '..'")
+    workdir = running.workdir_of(group, cwd)
     for mount in plan.mounts:
         if workdir.is_relative_to(mount.target):
             below = workdir.relative_to(mount.target).parts
@@ -143,6 +142,10 @@ def make_ready(home: Home, plan: Plan, environ: Mapping[str, str], tell: Tell) -
     ready = groups.make_ready(plan.group, plan.client, environ)
     for odd in ready.odd:
         tell(f"left alone in place of a scaffold file: {odd}")
+    for kept in ready.kept[:_SHOWN]:
+        tell(f"the agent cannot write it: {kept}")
+    if len(ready.kept) > _SHOWN:
+        tell(f"nor {len(ready.kept) - _SHOWN} more")
     for name in plan.missing:
         tell(f"env_from: {name} is not set here, so the container does not have it")
     for refusal in plan.mounts.refused:
@@ -214,8 +217,8 @@ def run(
     ends = Ends.here()
     spec = specify(home, ready, environ, "run", gate=gate)
     spec = replace(spec, tty=ends.tty, stdin=ends.stdin)
-    container = engine.create(spec)
     try:
+        container = engine.create(spec)
         return terminal.foreground(
             terminal.start_attached(container, ends),
             engine.environ,
@@ -224,7 +227,7 @@ def run(
             forward=lambda number: engine.signal(container, number),
         )
     finally:
-        engine.remove(container)
+        engine.remove(spec.name)
 
 
 def up(
@@ -235,18 +238,27 @@ def up(
     tell: Tell,
     building: Building,
 ) -> Container:
-    """Start a container that idles under an init until `stop`. Returns it."""
+    """Start a container that idles under an init until `stop`. Returns it.
+
+    One of the same client that is up already stays as it is, and is returned.
+    """
+    folder = plan.group.folder
+    for there in engine.containers(str(home.root), folder):
+        same = running.is_up(there) and there.client == plan.client.name
+        if same and not engine.at_gate(there.id):
+            tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
+            return there
     ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
     running.report_left_behind(engine, home, ready.group.folder, tell)
     spec = specify(home, ready, environ, "up", gate=gate)
     spec = replace(spec, command=("sleep", "infinity"), auto_remove=False)
-    container = engine.create(spec)
     try:
+        container = engine.create(spec)
         engine.start(container)
         admit(engine, container, spec, gate=gate)
     except BaseException:
-        engine.remove(container)
+        engine.remove(spec.name)
         raise
     return next(
         c for c in engine.containers(str(home.root), ready.group.folder) if c.id == container

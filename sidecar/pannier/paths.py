@@ -121,6 +121,8 @@ class Home:
 def find_home(option: str | None, environ: Mapping[str, str], cwd: Path) -> Home:
     """The home: `--home`, else `PANNIER_HOME`, else the nearest parent with `pannier.yaml`.
 
+    A parent counts only if it was made a home by this person: an agent, too, can put a
+    `pannier.yaml` into a folder that it can write, and wait for somebody to stand there.
     Raises HomeNotFound, naming what was looked at.
     """
     for name, value in (("--home", option), ("PANNIER_HOME", environ.get("PANNIER_HOME"))):
@@ -132,13 +134,34 @@ def find_home(option: str | None, environ: Mapping[str, str], cwd: Path) -> Home
                     f"Make a home there with: pannier init {root}",
                 )
             return Home(root)
-    for root in (cwd, *cwd.parents):
-        if (root / MARKER).is_file():
-            return Home(root.resolve())
+    known = known_homes(environ)
+    found = [root.resolve() for root in (cwd, *cwd.parents) if (root / MARKER).is_file()]
+    for root in found:
+        if root in known:
+            return Home(root)
+    if found:
+        raise HomeNotFound(
+            f"{found[0]} holds a {MARKER}, but you did not make it a home",
+            f"An agent can put one where it may write. If it is yours: pannier init {found[0]}",
+        )
     raise HomeNotFound(
         f"no {MARKER} in {cwd} or a folder above it",
         "Make a home with: pannier init, or name one with --home or PANNIER_HOME.",
     )
+
+
+def homes_file(environ: Mapping[str, str]) -> Path:
+    """The homes that this person made, a path in a line."""
+    return config_dir(environ) / "homes"
+
+
+def known_homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """What `homes_file` says."""
+    try:
+        text = homes_file(environ).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return tuple(Path(line) for line in text.splitlines() if line.startswith("/"))
 
 
 def in_container(environ: Mapping[str, str]) -> bool:

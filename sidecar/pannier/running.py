@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -34,6 +36,8 @@ class Program:
     argv: tuple[str, ...]
     workdir: str
     thread: str
+    mark: str
+    """In its environment, and so in that of its children: by it they are found and ended."""
 
 
 def decide_exec(
@@ -41,6 +45,7 @@ def decide_exec(
     home: Home,
     folder: str,
     *,
+    client: str | None,
     thread: str,
     cwd: str | None,
     entrypoint: str | None,
@@ -52,50 +57,114 @@ def decide_exec(
     """
     check_thread(thread)
     group = groups.get(home, folder)
-    container = running_up(engine, home, group.folder)
+    container = choose_up(
+        [c for c in engine.containers(str(home.root), folder) if is_up(c)],
+        folder,
+        client=client,
+        usual=group.settings.client,
+    )
+    if engine.at_gate(container.id):
+        raise EngineError(
+            f"{container.name} was never let go: its start was interrupted, or is under way",
+            f"If it does not go on: pannier stop {folder}",
+        )
     program = (entrypoint,) if entrypoint else clients.get(container.client).program
+    if not program:
+        raise UsageError(
+            f"{container.name} runs {clients.get(container.client).title}",
+            "Name the program with --entrypoint.",
+        )
+    workdir = workdir_of(group, cwd)
+    return Program(container, (*program, *args), str(workdir), thread, secrets.token_hex(8))
+
+
+def workdir_of(group: groups.Group, cwd: str | None) -> PurePosixPath:
+    """Absolute path in the container. Raises UsageError for one with `..`."""
     workdir = PurePosixPath(group.settings.workdir, cwd or "")
-    return Program(container, (*program, *args), str(workdir), thread)
+    if ".." in workdir.parts:
+        raise UsageError(f"the working directory {workdir} must not hold '..'")
+    return workdir
 
 
-def exec_in(program: Program, environ: Mapping[str, str]) -> int:
-    """Run it in this terminal. Returns its status."""
+def exec_in(engine: Engine, program: Program) -> int:
+    """Run it in this terminal. Returns its status. A signal goes to it and its children."""
     ends = Ends.here()
     command = terminal.exec_attached(
         program.container.id,
         program.argv,
         ends,
-        environment={"PANNIER_THREAD": program.thread},
+        environment={"PANNIER_THREAD": program.thread, _MARK: program.mark},
         workdir=program.workdir,
     )
-    return terminal.foreground(command, environ, ends)
+
+    def forward(number: int) -> None:
+        with suppress(EngineError):
+            signal = ["sh", "-c", _SIGNAL_ALL, "sh", f"{_MARK}={program.mark}", str(number)]
+            engine.exec(program.container.id, signal)
+
+    return terminal.foreground(command, engine.environ, ends, forward=forward)
 
 
-def running_up(engine: Engine, home: Home, folder: str) -> Container:
-    """The idling container of a group.
+_MARK = "PANNIER_EXEC"
+# The engine hands no signal on to what `exec` started.
+_SIGNAL_ALL = """
+for process in /proc/[0-9]*; do
+    if tr '\\0' '\\n' < "$process/environ" 2>/dev/null | grep -qxF "$1"; then
+        kill -"$2" "${process#/proc/}"
+    fi
+done
+"""
 
-    Raises EngineError if there is none.
+
+def is_up(container: Container) -> bool:
+    """Whether it idles for `exec`."""
+    return container.role == "up" and container.state == "running"
+
+
+def choose_up(found: list[Container], folder: str, *, client: str | None, usual: str) -> Container:
+    """The container that `exec` means. Pure.
+
+    The one of `client`; without that the only one there is, else the one of the group's usual
+    client. Raises EngineError.
     """
-    for container in engine.containers(str(home.root), folder):
-        if container.role == "up" and container.state == "running":
-            return container
-    raise EngineError(
-        f"group {folder} has no container that is up", f"Start it: pannier up {folder}"
-    )
+    wanted = [c for c in found if client in (None, c.client)]
+    if len(wanted) > 1 and client is None:
+        wanted = [c for c in wanted if c.client == usual] or wanted
+    if not wanted:
+        of = f" of {client}" if client else ""
+        to = f" --client {client}" if client else ""
+        raise EngineError(
+            f"group {folder} has no container{of} that is up", f"Start it: pannier up {folder}{to}"
+        )
+    if len(wanted) > 1:
+        names = ", ".join(f"{c.name} ({c.client})" for c in wanted)
+        raise EngineError(
+            f"group {folder} has several containers that are up: {names}",
+            f"Name the client with --client, or stop them: pannier stop {folder}",
+        )
+    return wanted[0]
 
 
-def left_behind(container: Container) -> bool:
-    """Whether nobody looks after this container any more."""
-    if container.role == "up":
-        return container.state not in ("running", "restarting", "paused")
-    return owner.is_gone(container.owner)
+def left_behind(engine: Engine, container: Container) -> bool:
+    """Whether nobody looks after this container any more.
+
+    One that is up looks after itself, once it was let go.
+    """
+    if not owner.is_gone(container.owner):
+        return False
+    if container.role != "up" or container.state == "created":
+        return True
+    if container.state in ("running", "restarting", "paused"):
+        return engine.at_gate(container.id)
+    return True
 
 
 def report_left_behind(
     engine: Engine, home: Home, folder: str, tell: Callable[[str], None]
 ) -> None:
+    """Say which containers of a group an earlier start left."""
     for container in engine.containers(str(home.root), folder):
-        if left_behind(container):
+        if left_behind(engine, container):
             tell(
                 f"{container.name} ({container.state}) is left from an earlier start; "
                 f"remove it with: pannier stop {folder}"
@@ -106,8 +175,9 @@ def stop(
     engine: Engine, home: Home, folder: str, *, grace: int = 10, dry_run: bool = False
 ) -> list[Container]:
     """Stop and remove every container of a group, also what a crash left. Returns them."""
-    home.group(folder)
-    found = engine.containers(str(home.root), folder)
+    found = engine.containers(str(home.root), home.group(folder).folder)
+    if not found:
+        groups.get(home, folder)  # A name that is no group's is a mistake, not a success.
     for container in found if not dry_run else []:
         engine.stop(container.id, grace=grace)
     return found

@@ -87,6 +87,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="pannier-bench-") as scratch:
         folder = Path(scratch).resolve()
         folder.chmod(0o755)
+        # What is made here is not remembered among the person's own homes.
+        os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
         rows = [*hook_rows(folder), *container_rows(folder), *command_rows(), *size_rows(folder)]
     show(rows)
     (CHECKOUT / "docs" / "bench.md").write_text(page(rows), encoding="utf-8")

@@ -124,7 +124,7 @@ def driven(request: pytest.FixtureRequest, opened: Callable[[str], Driven]) -> D
 def _container(engine: Engine, root: Path, client: str) -> Iterator[Driven]:
     """A group whose memory files are as hard as it gets, and its client's container."""
     environ = {**os.environ, "HOME": str(root / "person")}
-    home, _ = groups.init(root)
+    home, _ = groups.init(root, environ)
     memory = groups.add(home, "scout", GroupSettings(client=client)).paths.memory
     (memory / "index.md").write_bytes(as_file(hard_text("as it was")))
     (memory / "system" / "definition.md").write_bytes(as_file(astral_text("rules")))

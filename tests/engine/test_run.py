@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,15 +198,25 @@ def test_a_program_that_is_not_there_ends_with_127(person: Person) -> None:
 
 
 def test_two_containers_of_one_group_may_run_at_once(person: Person) -> None:
-    """Both see the same memory."""
+    """Both see the same memory; neither is called left behind."""
     person.pannier("up", "scout")
-    person.pannier("up", "scout")
-    rows = json.loads(person.pannier("ps", "--json"))
-    assert [(r["group"], r["role"], r["state"], r["left_behind"]) for r in rows] == [
-        ("scout", "up", "running", False)
-    ] * 2
-    assert len(person.pannier("stop", "scout").split()) == 2
-    assert person.pannier("ps", "--json") == "[]\n"
+    script = "pannier-hook look /workspace/agent/memory >/dev/null; echo two >> ../memory/n.md"
+    person.shell("scout", script)
+    seen = ("exec", "scout", "--entrypoint", "cat", "--", "/workspace/agent/memory/n.md")
+    assert person.pannier(*seen) == "two\n"
+    (row,) = json.loads(person.pannier("ps", "--json"))
+    assert (row["group"], row["role"], row["state"]) == ("scout", "up", "running")
+    assert row["left_behind"] is False
+
+
+def test_up_twice_is_up_once(person: Person) -> None:
+    """As with docker compose: what is up stays as it is."""
+    first = person.run("up", "scout")
+    second = person.run("up", "scout")
+    assert second.returncode == 0
+    assert second.stdout == first.stdout
+    assert "is up already" in second.stderr
+    assert len(json.loads(person.pannier("ps", "--json"))) == 1
 
 
 def test_exec_runs_in_the_container_that_is_up(person: Person) -> None:
@@ -231,8 +242,49 @@ def test_exec_runs_in_the_container_that_is_up(person: Person) -> None:
     assert (done.returncode, done.stdout) == (9, "/workspace\nt2\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_exec_ends_what_it_started(person: Person, number: int) -> None:
+    """The program and its children get it, its status comes back, and the container stays."""
+    person.pannier("up", "scout")
+    script = "trap 'exit 42' TERM INT; echo ready; sleep 300 & wait"
+    process = subprocess.Popen(
+        person.argv("exec", "scout", "--entrypoint", "bash", "--", "-c", script),
+        cwd=person.root,
+        env=person.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 42
+    left = person.pannier("exec", "scout", "--entrypoint", "ps", "--", "-eo", "args")
+    assert "sleep 300" not in left
+
+
+def test_exec_refuses_a_container_that_was_never_let_go(person: Person, engine: Engine) -> None:
+    """An `up` that was killed before the mounts were compared is of no use, and is reported."""
+    plan = launch.decide(person.home, launch.Wish("scout"), person.environ)
+    plan = launch.make_ready(person.home, plan, person.environ, print)
+    spec = launch.specify(person.home, plan, person.environ, "up", gate=True)
+    gone = {**spec.labels, "pannier.owner": f"{os.uname().nodename}:1:never"}
+    container = engine.create(replace(spec, labels=gone, command=("sleep", "infinity")))
+    engine.start(container)
+    wait_for(lambda: engine.at_gate(container))
+    done = person.run("exec", "scout", "--entrypoint", "true")
+    assert done.returncode == 1
+    assert "was never let go" in done.stderr
+    (row,) = json.loads(person.pannier("ps", "--json"))
+    assert row["left_behind"] is True
+    assert "is left from an earlier start" in person.pannier("doctor", check=False)
+    person.pannier("stop", "scout", "--time", "0")
+
+
 def test_stop_can_be_repeated(person: Person) -> None:
-    """Already gone counts as stopped; `--dry-run` stops nothing."""
+    """Already gone counts as stopped; `--dry-run` stops nothing; a wrong name is a mistake."""
+    assert person.run("stop", "nobody").returncode == 2
+    assert person.run("ps", "nobody").returncode == 2
     person.pannier("up", "scout")
     assert "would stop" in person.pannier("stop", "scout", "--dry-run")
     assert len(person.pannier("stop", "scout", "--time", "1").split()) == 1

@@ -12,6 +12,7 @@ from pannier.engine import Engine
 
 @click.command("exec")
 @click.argument("folder")
+@click.option("--client", help="Which, when containers of several clients are up.")
 @program_options
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: for programs.")
@@ -19,6 +20,7 @@ from pannier.engine import Engine
 def command(
     context: Context,
     folder: str,
+    client: str | None,
     thread: str,
     cwd: str | None,
     entrypoint: str | None,
@@ -38,10 +40,17 @@ def command(
     home = context.home()
     engine = Engine.find(context.environ)
     program = running.decide_exec(
-        engine, home, folder, thread=thread, cwd=cwd, entrypoint=entrypoint, args=args
+        engine,
+        home,
+        folder,
+        client=client,
+        thread=thread,
+        cwd=cwd,
+        entrypoint=entrypoint,
+        args=args,
     )
     if not dry_run:
-        return running.exec_in(program, context.environ)
+        return running.exec_in(engine, program)
     facts = {
         "container": program.container.name,
         "command": list(program.argv),

@@ -25,6 +25,6 @@ def command(context: Context, folder: Path, dry_run: bool) -> None:
     if dry_run:
         context.say(f"Would make {root}/pannier.yaml, groups/ and state/ if they are missing.")
         return
-    home, new = groups.init(root)
+    home, new = groups.init(root, context.environ)
     context.say(f"{'Made a home in' if new else 'There is a home already in'} {home.root}")
     context.tell("Next: pannier group add scout")

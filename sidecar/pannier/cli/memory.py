@@ -80,17 +80,17 @@ def _read(context: Context, folder: str) -> tuple[Tree, Path, str]:
 def _path(finding: Finding, tree: Tree) -> str:
     """As shown: escaped, without what looks like a secret, a folder with a / at its end."""
     from pannier import redaction
-    from pannier.memory.finding import escaped
+    from pannier.shown import shown
 
     node = tree.nodes.get(finding.path)
     slash = "/" if finding.path and node is not None and node.kind == "folder" else ""
-    return escaped(redaction.mask(finding.path)) + slash
+    return shown(redaction.mask(finding.path)) + slash
 
 
 def _line(prefix: str, finding: Finding, tree: Tree) -> str:
-    from pannier.memory.finding import escaped
+    from pannier.shown import shown
 
-    place = escaped(prefix) + _path(finding, tree)
+    place = shown(prefix) + _path(finding, tree)
     if finding.line is not None:
         place += f":{finding.line}"
     level = "" if finding.level == "warning" else f"{finding.level}: "

@@ -11,8 +11,8 @@ from pannier.cli.context import Context
 from pannier.errors import HomeNotFound, PannierError, UsageError
 from pannier.mounts import allowlist, change, edit, nanoclaw
 from pannier.mounts.change import Change, Grant
-from pannier.mounts.plan import shown
 from pannier.paths import Home, allowlist_file
+from pannier.shown import shown
 
 
 @click.group("mounts")

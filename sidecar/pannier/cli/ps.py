@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pannier import running
+from pannier import groups, running
 from pannier.cli.context import Context
 from pannier.engine import Engine
 
@@ -22,7 +22,10 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
     """
     home = context.home()
     engine = Engine.find(context.environ)
+    if folder is not None:
+        groups.get(home, folder)
     found = engine.containers(str(home.root), folder)
+    left = {c.id for c in found if running.left_behind(engine, c)}
     if as_json:
         context.print_json(
             [
@@ -34,7 +37,7 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
                     "role": c.role,
                     "thread": c.thread,
                     "state": c.state,
-                    "left_behind": running.left_behind(c),
+                    "left_behind": c.id in left,
                     "image": c.image,
                     "created": c.created,
                 }
@@ -42,10 +45,11 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
             ]
         )
         return
-    from rich.table import Table
-
-    table = Table("NAME", "GROUP", "CLIENT", "ROLE", "STATE", "CREATED", box=None, pad_edge=False)
+    rows = [("NAME", "GROUP", "CLIENT", "ROLE", "THREAD", "STATE", "CREATED", "IMAGE")]
     for c in found:
-        left = " (left behind)" if running.left_behind(c) else ""
-        table.add_row(c.name, c.group, c.client, c.role, f"{c.state}{left}", c.created)
-    context.console().print(table)
+        state = f"{c.state} (left behind)" if c.id in left else c.state
+        rows.append((c.name, c.group, c.client, c.role, c.thread, state, c.created, c.image))
+    # As docker prints it: never cut, so that it can be copied and piped.
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        context.say("  ".join(map(str.ljust, row, widths)).rstrip())

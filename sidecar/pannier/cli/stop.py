@@ -11,7 +11,14 @@ from pannier.engine import Engine
 
 @click.command("stop")
 @click.argument("folder")
-@click.option("--time", "grace", default=10, show_default=True, help="Seconds before it is killed.")
+@click.option(
+    "--time",
+    "grace",
+    default=10,
+    type=click.IntRange(min=0),
+    show_default=True,
+    help="Seconds before it is killed.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be stopped, and stop nothing.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_obj

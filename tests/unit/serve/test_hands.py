@@ -20,7 +20,7 @@ BUILD = Build("scout", "claude", "pannier-claude:1")
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    home, _ = groups.init(tmp_path / "agents")
+    home, _ = groups.init(tmp_path / "agents", {"HOME": str(tmp_path)})
     groups.add(home, "scout", groups.new_settings("claude", None, ()))
     return home
 

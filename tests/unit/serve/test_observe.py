@@ -79,7 +79,7 @@ def scene(tmp_path: Path) -> Scene:
     person = tmp_path / "person"
     docs = person / "docs"
     docs.mkdir(parents=True)
-    home, _ = groups.init(tmp_path / "agents")
+    home, _ = groups.init(tmp_path / "agents", {"HOME": str(tmp_path)})
     group = groups.add(home, "scout", groups.new_settings("claude", None, ()))
     environ = {"HOME": str(person), "PATH": os.environ["PATH"]}
     groups.make_ready(group, observe.clients.get("claude"), environ)

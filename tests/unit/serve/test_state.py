@@ -30,7 +30,7 @@ with state.take_place(Home(Path(sys.argv[1]))) as place:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    return groups.init(tmp_path / "agents")[0]
+    return groups.init(tmp_path / "agents", {"HOME": str(tmp_path)})[0]
 
 
 @pytest.fixture

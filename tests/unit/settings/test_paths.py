@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from pannier import groups
 from pannier.errors import HomeNotFound, UsageError
-from pannier.paths import Home, allowlist_file, find_home
+from pannier.paths import Home, allowlist_file, find_home, homes_file, known_homes
 
 
 def home_at(path: Path) -> Path:
@@ -16,14 +18,47 @@ def home_at(path: Path) -> Path:
     return path
 
 
+def made_by_me(person: Path, *homes: Path) -> dict[str, str]:
+    """The environment of somebody who made these homes."""
+    environ = {"HOME": str(person)}
+    file = homes_file(environ)
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"{home}\n" for home in homes))
+    return environ
+
+
 def test_the_option_goes_before_the_environment_and_that_before_the_parents(tmp_path: Path) -> None:
     """The home is `--home`, else `PANNIER_HOME`, else the nearest parent with `pannier.yaml`."""
     a, b, c = (home_at(tmp_path / n) for n in "abc")
     (c / "x" / "y").mkdir(parents=True)
-    environ = {"PANNIER_HOME": str(b)}
+    known = made_by_me(tmp_path, c)
+    environ = {**known, "PANNIER_HOME": str(b)}
     assert find_home(str(a), environ, c).root == a
     assert find_home(None, environ, c).root == b
-    assert find_home(None, {}, c / "x" / "y").root == c
+    assert find_home(None, known, c / "x" / "y").root == c
+
+
+def test_a_home_that_an_agent_planted_is_passed_over(tmp_path: Path) -> None:
+    """An agent can put a `pannier.yaml` where it may write; whoever stands there is safe."""
+    mine = home_at(tmp_path / "agents")
+    planted = home_at(mine / "groups/scout/files")
+    known = made_by_me(tmp_path, mine)
+    assert find_home(None, known, planted).root == mine
+    elsewhere = home_at(tmp_path / "project")
+    with pytest.raises(HomeNotFound, match="you did not make it a home") as caught:
+        find_home(None, known, elsewhere)
+    assert f"pannier init {elsewhere}" in caught.value.hint
+
+
+def test_init_remembers_a_home_and_forgets_those_that_are_gone(tmp_path: Path) -> None:
+    """Making a home again is how a copied or moved one becomes yours."""
+    environ = {"HOME": str(tmp_path)}
+    for name in ("a", "b", "a"):
+        groups.init(tmp_path / name, environ)
+    assert set(known_homes(environ)) == {tmp_path / "a", tmp_path / "b"}
+    shutil.rmtree(tmp_path / "a")
+    groups.init(tmp_path / "b", environ)
+    assert known_homes(environ) == (tmp_path / "b",)
 
 
 @pytest.mark.parametrize("option", ["--home", "PANNIER_HOME"])
