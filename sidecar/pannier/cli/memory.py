@@ -9,6 +9,7 @@ import click
 
 from pannier.cli.context import Context
 from pannier.errors import PannierError, UnsafePath
+from pannier.shown import shown
 
 if TYPE_CHECKING:
     from pannier.memory.finding import Finding
@@ -80,7 +81,6 @@ def _read(context: Context, folder: str) -> tuple[Tree, Path, str]:
 def _path(finding: Finding, tree: Tree) -> str:
     """As shown: escaped, without what looks like a secret, a folder with a / at its end."""
     from pannier import redaction
-    from pannier.shown import shown
 
     node = tree.nodes.get(finding.path)
     slash = "/" if finding.path and node is not None and node.kind == "folder" else ""
@@ -88,8 +88,6 @@ def _path(finding: Finding, tree: Tree) -> str:
 
 
 def _line(prefix: str, finding: Finding, tree: Tree) -> str:
-    from pannier.shown import shown
-
     place = shown(prefix) + _path(finding, tree)
     if finding.line is not None:
         place += f":{finding.line}"

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from pannier import redaction
 from pannier.memory.document import READ_LIMIT, Document
-from pannier.memory.finding import Finding, counted, escaped
+from pannier.memory.finding import Finding, counted
 from pannier.memory.links import Elsewhere, resolve
 from pannier.memory.reach import INDEX, Reach, is_concept
 from pannier.memory.tree import CAPS, Node, Tree, hidden
+from pannier.shown import shown
 
 _PATH_MAX = 4_096
 _FOLDED = 20
@@ -129,7 +130,7 @@ def _links(tree: Tree) -> Iterator[Finding]:
         if node.document is None or hidden(path):
             continue
         secret_lines = {line for line, _ in node.document.secrets}
-        shown = 0
+        listed = 0
         for link in node.document.links:
             place = resolve(path, link.target)
             if place is Elsewhere.OUTSIDE:
@@ -138,14 +139,14 @@ def _links(tree: Tree) -> Iterator[Finding]:
                 said = Finding(path, link.line, "warning", "broken-link", "broken link")
             else:
                 continue
-            shown += 1
-            if shown <= 2 * _FOLDED and link.line not in secret_lines:
+            listed += 1
+            if listed <= 2 * _FOLDED and link.line not in secret_lines:
                 said = replace(said, message=f"{said.message}: {_target(link.target)}")
             yield said
 
 
 def _target(target: str) -> str:
-    return escaped(redaction.mask(target[:1_000])[:200])
+    return shown(redaction.mask(target[:1_000])[:200])
 
 
 def _is_broken(tree: Tree, place: str) -> bool:

@@ -1,4 +1,4 @@
-"""One thing that is said about a memory, and how text of an agent's making is shown."""
+"""One thing that is said about a memory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,6 @@ class Finding:
     level: Level
     rule: str
     message: str
-
-
-def escaped(text: str) -> str:
-    """With what a terminal would obey, and what cannot be encoded, as escapes."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
-    )
 
 
 def counted(number: int, what: str) -> str:

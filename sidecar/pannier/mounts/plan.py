@@ -28,6 +28,7 @@ from pannier.mounts.rules import (
 )
 from pannier.paths import AGENT_ROOT, CONTAINER_HOME, EXTRA_ROOT, RUN_ROOT, GroupPaths
 from pannier.settings import MountRequest
+from pannier.shown import shown
 
 Mode = Literal["ro", "rw"]
 
@@ -144,6 +145,9 @@ def _source(
     if seen.way is None:
         return [seen.fault]
     reasons = [reason for reason in (never(seen.way.real, places), seen.fault) if reason]
+    if seen.below.homes:
+        homes = _list(seen.below.homes)
+        reasons.append(f"it holds a pannier home ({homes}) and is never a source")
     if seen.request.mode == "rw":
         # Also what this request would make writable: a way may lead through its own end.
         writable = [*writable, Writable(seen.way.real, group)]
@@ -198,13 +202,6 @@ def _is(path: str, patterns: tuple[str, ...]) -> bool:
 def _list(paths: Sequence[str]) -> str:
     more = len(paths) - _LISTED
     return ", ".join(map(shown, paths[:_LISTED])) + (f" and {more:,} more" if more > 0 else "")
-
-
-def shown(text: str) -> str:
-    """With what a terminal would obey, and what cannot be encoded, as escapes."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
-    )
 
 
 def as_data(made: MountPlan) -> dict[str, list[dict[str, str]]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pannier.mounts.plan import Mount, MountPlan, shown
+from pannier.mounts.plan import Mount, MountPlan
 from pannier.paths import EXTRA_ROOT
+from pannier.shown import shown
 
 
 def drift(has: Sequence[Mount], plan: MountPlan, *, judge_extra: bool) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from pannier.mounts.plan import shown
+from pannier.shown import shown
 
 Level = Literal["info", "warning", "error"]
 
