@@ -212,6 +212,7 @@ def test_the_same_text_in_a_later_process(place: Place) -> None:
     """A session that another process goes on with has the text of its beginning, too."""
     place.ask(turn(1))
     assert place.ask(turn(1), turn(1)) == ["memory 1\n"] * 2
+    assert len(place.calls()) == 1
 
 
 def test_a_fork_has_the_text_of_its_origin(place: Place) -> None:
@@ -281,7 +282,7 @@ def test_a_text_of_any_kind_passes_unchanged(place: Place) -> None:
     assert place.ask(turn(1)) == [text]
 
 
-@pytest.mark.parametrize("odd", ["fifo", "link", "folder", "empty"])
+@pytest.mark.parametrize("odd", ["fifo", "link", "folder", "empty", "huge"])
 def test_what_the_agent_puts_in_place_of_a_text(place: Place, odd: str) -> None:
     """Something else under the name of a kept text hangs nothing: the memory comes anew."""
     place.ask(turn(1))
@@ -295,7 +296,7 @@ def test_what_the_agent_puts_in_place_of_a_text(place: Place, odd: str) -> None:
     elif odd == "folder":
         (file / "x").mkdir(parents=True)
     else:
-        file.touch()
+        file.write_text("x" * (2 << 20 if odd == "huge" else 0))
     assert place.ask(turn(1), turn(1)) == ["memory 2\n"] * 2
 
 
@@ -325,25 +326,33 @@ def test_two_processes_at_once_agree(place: Place) -> None:
     assert texts[0].startswith("memory ")
 
 
+def _old(place: Place, name: str, days: float) -> None:
+    place.kept.mkdir(parents=True, exist_ok=True)
+    (place.kept / name).write_text("old")
+    used = time.time() - days * 86_400
+    os.utime(place.kept / name, (used, used))
+
+
 def test_what_is_kept_is_bounded(place: Place) -> None:
-    """Of many texts the hundred used last stay, and none for more than 90 days."""
-    place.kept.mkdir(parents=True)
-    now = time.time()
+    """Of many texts the hundred that were used last stay."""
     for number in range(150):
-        (place.kept / f"{number}").write_text("old")
-        os.utime(place.kept / f"{number}", (now, now - 60 * number))
-    (place.kept / "left.draft").touch()
-    os.utime(place.kept / "left.draft", (now, now - 91 * 86_400))
+        _old(place, f"{number}", number / 1_000)
     place.ask(turn(98), turn(5_000))
     assert place.files() == sorted([*map(str, range(99)), "5000"])
 
 
+def test_what_is_kept_is_not_kept_for_ever(place: Place) -> None:
+    """A text that was not used for 90 days goes, and so does what a killed process left."""
+    for name, days in {"1": 89, "2": 91, "1.draft": 91}.items():
+        _old(place, name, days)
+    place.ask(turn(3))
+    assert place.files() == ["1", "3"]
+
+
 def test_a_text_in_use_stays(place: Place) -> None:
     """An old session that goes on keeps its text from being removed as old."""
-    place.kept.mkdir(parents=True)
-    (place.kept / "7").write_text("of long ago")
-    os.utime(place.kept / "7", (0, 0))
-    assert place.ask(turn(7), turn(8)) == ["of long ago", "memory 1\n"]
+    _old(place, "7", 1_000)
+    assert place.ask(turn(7), turn(8)) == ["old", "memory 1\n"]
     assert place.files() == ["7", "8"]
 
 
