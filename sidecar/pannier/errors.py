@@ -5,6 +5,8 @@ Library code raises these; only `pannier.cli` prints them and ends the process.
 
 from __future__ import annotations
 
+import os
+
 
 class PannierError(Exception):
     """Something a person can mend: a line that says what is wrong, a hint with the way out."""
@@ -15,6 +17,21 @@ class PannierError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def reason(error: OSError | UnicodeDecodeError) -> str:
+    """Why, without the path: for a message that names it already."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not text in UTF-8"
+    return error.strerror or str(error)
+
+
+def described(error: OSError) -> str:
+    """What the system refused, with the path where it said one."""
+    path = error.filename
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    return f"{path}: {reason(error)}" if isinstance(path, str) else reason(error)
 
 
 class UsageError(PannierError):

@@ -16,7 +16,7 @@ from pannier.errors import PannierError, UsageError
 from pannier.identity import Identity, choose
 from pannier.memory import scaffold
 from pannier.paths import MARKER, GroupPaths, Home, homes_file, in_container, known_homes
-from pannier.settings import GroupSettings, HomeSettings, load
+from pannier.settings import GroupSettings, HomeSettings, load, what_is_wrong
 
 _NEW_HOME = """\
 # Settings of this pannier home. All are optional; the defaults work.
@@ -100,7 +100,8 @@ def new_settings(client: str, image: str | None, env_from: Sequence[str]) -> Gro
     try:
         return GroupSettings(client=client, image=image, env_from=tuple(env_from))
     except ValidationError as error:
-        raise UsageError(f"{error.errors()[0]['input']!r}: {error.errors()[0]['msg']}") from None
+        option = str(error.errors()[0]["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{option}: {what_is_wrong(error)}") from None
 
 
 def add(home: Home, folder: str, settings: GroupSettings) -> Group:

@@ -7,10 +7,18 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
-from pannier.errors import SettingsError
+from pannier.errors import SettingsError, reason
+from pannier.shown import brief
+from pannier.yamltext import load_yaml
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -24,22 +32,49 @@ def size_in_bytes(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if not match:
         raise ValueError("write a size like 512m or 4g")
-    return int(float(match[1]) * _UNITS[match[2].lower()])
+    size = float(match[1]) * _UNITS[match[2].lower()]
+    if size > _LARGEST:
+        raise ValueError("no machine has so much; write a size like 512m or 4g")
+    return int(size)
 
 
-def _a_size(text: str) -> str:
-    if size_in_bytes(text) < 64 << 20:
+_LARGEST = 1 << 50
+
+
+def _a_size(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("write a size like 512m or 4g")
+    if size_in_bytes(value) < 64 << 20:
         raise ValueError("an agent needs 64m at least")
-    return text
+    return value
 
 
-_HOST_NETWORK = re.compile(r"host|container:.*")
+_NETWORK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def _own_network(name: str) -> str:
-    if _HOST_NETWORK.fullmatch(name):
+    if name == "host" or name.startswith("container:"):
         raise ValueError("a container of pannier shares no network namespace with another")
+    if not _NETWORK.fullmatch(name):
+        raise ValueError("write the name of an engine network")
     return name
+
+
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _can_be_handed_on(name: str) -> str:
+    if not _ENVIRONMENT_NAME.fullmatch(name):
+        raise ValueError(f"{brief(name, 40)!r} cannot name a variable")
+    if name in ("HOME", "PATH") or name.startswith("PANNIER_"):
+        raise ValueError(f"{name} is the image's own, and is not handed on")
+    return name
+
+
+def _absolute(path: str) -> str:
+    if not path.startswith("/") or not path.isprintable():
+        raise ValueError("write an absolute path in the container")
+    return path
 
 
 class Strict(BaseModel):
@@ -51,45 +86,48 @@ class Strict(BaseModel):
 class Limits(Strict):
     """What one container may use."""
 
-    memory: Annotated[str, AfterValidator(_a_size)] = Field(
+    memory: Annotated[str, BeforeValidator(_a_size)] = Field(
         default="4g", description="Memory of one container, without swap on top."
     )
     cpus: float = Field(
-        default=2.0, gt=0, description="Processors; never more than the engine has."
+        default=2.0,
+        ge=0.01,  # the kernel's smallest share: 1 ms of 100 (cpu.cfs_quota_us)
+        allow_inf_nan=False,
+        description="Processors; never more than the engine has.",
     )
     processes: int = Field(
-        default=1024, ge=16, description="Processes and threads at the same time."
+        default=1024,
+        ge=16,
+        le=1 << 22,  # the kernel's own limit (proc(5): pid_max)
+        description="Processes and threads at the same time.",
     )
 
 
 class MountRequest(Strict):
     """A folder that a group asks for. The allowlist decides."""
 
-    source: str = Field(description="Folder or file on the host; `~` is the person's home.")
+    source: str = Field(description="Folder on the host; `~` is the person's home.")
     target: str = Field(description="Relative path below `/workspace/extra` in the container.")
     mode: Literal["ro", "rw"] = Field(default="ro", description="`ro` or `rw`.")
-
-
-_ENVIRONMENT_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class GroupSettings(Strict):
     """`groups/<folder>/group.yaml`."""
 
-    client: str = Field(default="claude", description="The agent program.")
+    client: str = Field(default="claude", min_length=1, description="The agent program.")
     image: str | None = Field(
-        default=None, description="An image of your own; without it, pannier's for the client."
+        default=None,
+        min_length=1,
+        description="An image of your own; without it, pannier's for the client.",
     )
     mounts: tuple[MountRequest, ...] = Field(
         default=(), description="Extra mounts; each must be granted by the allowlist."
     )
     limits: Limits = Field(default=Limits(), description="What one container may use.")
-    workdir: str = Field(
-        default="/workspace/agent/files",
-        pattern=r"^/",
-        description="Working directory in the container.",
+    workdir: Annotated[str, AfterValidator(_absolute)] = Field(
+        default="/workspace/agent/files", description="Working directory in the container."
     )
-    env_from: tuple[Annotated[str, Field(pattern=_ENVIRONMENT_NAME)], ...] = Field(
+    env_from: tuple[Annotated[str, AfterValidator(_can_be_handed_on)], ...] = Field(
         default=(),
         description="Names of variables that are handed on from the environment of `pannier`.",
     )
@@ -110,7 +148,9 @@ class HomeSettings(Strict):
     """`pannier.yaml`."""
 
     base_image: str = Field(
-        default="debian:bookworm-slim", description="What pannier's agent images are built on."
+        default="debian:bookworm-slim",
+        min_length=1,
+        description="What pannier's agent images are built on.",
     )
 
 
@@ -127,19 +167,13 @@ def load(file: Path, model: type[Settings]) -> Settings:
     except FileNotFoundError:
         return model()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file} cannot be read: {error}") from error
+        raise SettingsError(f"{file} cannot be read: {reason(error)}") from error
     return parse(text, model, str(file))
 
 
 def parse(text: str, model: type[Settings], name: str) -> Settings:
     """The same from a text. `name` stands in the error."""
-    try:
-        data = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "is not YAML"
-        raise SettingsError(f"{name}{place}: {problem}") from error
+    data = load_yaml(text, name)
     if data is None:
         data = {}
     if not isinstance(data, dict):
@@ -150,12 +184,38 @@ def parse(text: str, model: type[Settings], name: str) -> Settings:
         raise _explain(error, model, name) from None
 
 
+# How pydantic's kinds of error are said of a file; of the others, its own words.
+_WORDS = {
+    "bool_parsing": "should be true or false",
+    "bool_type": "should be true or false",
+    "float_parsing": "should be a number",
+    "float_type": "should be a number",
+    "int_from_float": "should be a whole number",
+    "int_parsing": "should be a whole number",
+    "int_parsing_size": "should be a whole number",
+    "int_type": "should be a whole number",
+    "missing": "is missing",
+    "model_type": "should hold `name: value` lines",
+    "string_too_short": "should not be empty",
+    "tuple_type": "should be a list",
+}
+
+
+def what_is_wrong(error: ValidationError) -> str:
+    """The first thing that a model refused, in words for a person; no value is shown."""
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "string_type":
+        quotes = isinstance(first["input"], (int, float))
+        return f"should be text{', so put it in quotes' if quotes else ''}"
+    said = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return _WORDS.get(first["type"], said)
+
+
 def _explain(error: ValidationError, model: type[BaseModel], name: str) -> SettingsError:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
+    first = error.errors(include_url=False)[0]
+    where = brief(".".join(str(part) for part in first["loc"]), 100)
     if first["type"] != "extra_forbidden":
-        what = first["msg"].removeprefix("Value error, ")
-        return SettingsError(": ".join(filter(None, (name, where, what))))
+        return SettingsError(": ".join(filter(None, (name, where, what_is_wrong(error)))))
     fields = _fields_at(model, first["loc"][:-1])
     known = [field.alias or name for name, field in fields.items()]
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
