@@ -1,4 +1,4 @@
-"""Reading, writing and walking trees that an agent can write, from the host.
+"""Reading, writing, walking and removing trees that an agent can write, from the host.
 
 Every path is given as a root and names below it. The root is the caller's: a folder (or a
 descriptor of one) that no agent can replace. Below it each name is opened from the descriptor of
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from pannier.safefs.beneath import Root, make_directory, open_directory, open_file
 from pannier.safefs.content import READ_LIMIT, read, write
+from pannier.safefs.removal import remove_tree
 from pannier.safefs.tree import DEPTH_LIMIT, Entry, Given, give, walk
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "open_directory",
     "open_file",
     "read",
+    "remove_tree",
     "walk",
     "write",
 ]

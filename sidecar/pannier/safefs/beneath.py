@@ -98,8 +98,7 @@ def naming(root: Root, parts: tuple[str, ...]) -> Iterator[None]:
                 f"{name}: a link or a file stands in the place of a folder",
                 "Put a real folder there; links are not followed here.",
             ) from error
-        error.filename, error.filename2 = name, None
-        raise
+        raise OSError(error.errno, error.strerror, name) from error
 
 
 def _descend(root: Root, parts: tuple[str, ...], create: bool) -> int:

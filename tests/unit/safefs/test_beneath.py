@@ -253,3 +253,10 @@ def _walked(root: Path) -> set[bytes]:
         except (UnsafePath, FileNotFoundError):
             continue
     return found
+
+
+def test_what_the_system_refuses_is_one_path_and_a_reason(root: Path) -> None:
+    """The error of the system names the whole path, once, and nothing else."""
+    with pytest.raises(FileNotFoundError) as caught:
+        safefs.read(root, "a", "missing")
+    assert str(caught.value) == f"[Errno 2] No such file or directory: '{root}/a/missing'"
