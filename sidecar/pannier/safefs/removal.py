@@ -48,7 +48,7 @@ class _Removal:
 
     def run(self) -> list[str]:
         self.clear(self.top)
-        while self.waiting and self.left > 0:
+        while self.waiting:
             name = self.waiting.pop()
             try:
                 folder = os.open(name, FOLDER, dir_fd=self.top)
@@ -60,22 +60,23 @@ class _Removal:
                     os.rmdir(name, dir_fd=self.top)
             except OSError as error:
                 self.keep(name, error)
-        if self.left < 0 or self.waiting:
+        if self.left < 0:
             self.kept.append(f"the rest after {self.limit:,} names")
         return self.kept
 
     def clear(self, folder: int) -> bool:
         """Empty a folder. Returns whether it worked."""
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in islice(entries, self.left + 1)]
+            allowed = max(self.left, 0)
+            names = [entry.name for entry in islice(entries, allowed + 1)]
         before = len(self.kept)
-        for name in names[: self.left]:
+        for name in names[:allowed]:
             try:
                 self.remove(name, folder)
             except OSError as error:
                 self.keep(name, error)
         self.left -= len(names)
-        return len(self.kept) == before and self.left >= 0
+        return len(self.kept) == before and len(names) <= allowed
 
     def remove(self, name: str, folder: int) -> None:
         """Remove a file, or move a folder to the top."""

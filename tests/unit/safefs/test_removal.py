@@ -62,8 +62,8 @@ def test_it_ends_after_so_many_names(root: Path) -> None:
     for number in range(10):
         (root / "a" / str(number)).mkdir()
     assert safefs.remove_tree(root, "a", limit=5) == ("the rest after 5 names",)
-    assert (root / "a").is_dir()
-    assert safefs.remove_tree(root, "a", limit=10) == ()
+    assert len(names(root / "a")) in (6, 7)
+    assert safefs.remove_tree(root, "a", limit=8) == ()
     assert names(root) == []
 
 
