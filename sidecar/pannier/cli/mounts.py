@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pannier import groups, mounts
+from pannier import clients, groups, mounts
 from pannier.cli.context import Context
 from pannier.errors import HomeNotFound, PannierError, UsageError
 from pannier.mounts import allowlist, change, edit, nanoclaw
@@ -42,9 +42,8 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
     """
     home = context.home()
     group = groups.get(home, folder)
-    plan = mounts.plan_for(
-        home, group.paths, group.settings, client or group.settings.client, context.environ
-    )
+    name = clients.get(group.settings.client if client is None else client).name
+    plan = mounts.plan_for(home, group.paths, group.settings, name, context.environ)
     if as_json:
         context.print_json(mounts.as_data(plan))
         return
@@ -59,7 +58,7 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
 
 
 @command.command("allow")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path())
 @click.option("--rw", is_flag=True, help="Groups may ask to write there.")
 @click.option("--group", "only", multiple=True, metavar="FOLDER", help="Only for this group.")
 @click.option("--description", help="For people.")
@@ -70,7 +69,7 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
 @click.pass_obj
 def allow(
     context: Context,
-    path: Path,
+    path: str,
     rw: bool,
     only: tuple[str, ...],
     description: str | None,
@@ -82,7 +81,8 @@ def allow(
     """Let groups mount PATH and folders below it.
 
     A group gets only what its group.yaml asks for. If there is an entry for PATH, this adds to
-    it, and takes nothing away. Comments in the file stay.
+    it, and takes nothing away; with --group it is refused where other groups would get more by
+    it. Comments in the file stay.
 
     \b
     Example:
@@ -95,19 +95,19 @@ def allow(
         context.say(f"Allowed already in {done.file}:")
     else:
         context.say(f"{'Would write to' if dry_run else 'Written to'} {done.file}:")
-    _say_entry(context, done)
-    for note in done.notes:
-        context.tell(f"Note: {note}.")
+    _say_entries(context, done)
+    _tell_notes(context, done)
 
 
 @command.command("deny")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and write nothing.")
 @click.pass_obj
-def deny(context: Context, path: Path, dry_run: bool) -> None:
-    """Remove the entry for PATH from the allowlist, with the comments inside of it.
+def deny(context: Context, path: str, dry_run: bool) -> None:
+    """Remove every entry for PATH from the allowlist, with the comments inside of it.
 
-    Containers that run keep their mounts until they are stopped.
+    What other entries still allow of it is said. Containers that run keep their mounts until
+    they are stopped.
 
     \b
     Example:
@@ -115,7 +115,8 @@ def deny(context: Context, path: Path, dry_run: bool) -> None:
     """
     done = change.deny(_absolute(context, path), context.environ, dry_run=dry_run)
     context.say(f"{'Would remove from' if dry_run else 'Removed from'} {done.file}:")
-    _say_entry(context, done)
+    _say_entries(context, done)
+    _tell_notes(context, done)
 
 
 @command.command("list")
@@ -169,14 +170,14 @@ def import_(context: Context, file: Path, dry_run: bool) -> None:
     imported = nanoclaw.translate(_text(context.cwd / file), str(file))
     home = _home(context)
     for root in imported.roots:
-        path = _absolute(context, Path(root.path))
-        grant = Grant(path, rw=root.rw, description=root.description)
         try:
+            path = _absolute(context, root.path)
+            grant = Grant(path, rw=root.rw, description=root.description)
             done = change.allow(grant, home, context.environ, dry_run=dry_run)
         except UsageError as error:
             context.tell(f"Left out: {root.path}: {error.message}")
             continue
-        _say_entry(context, done)
+        _say_entries(context, done)
         for note in (*done.notes, *([root.narrowed] if root.narrowed else [])):
             context.tell(f"Narrower: {root.path}: {note}.")
     if imported.block:
@@ -196,12 +197,20 @@ def _text(file: Path) -> str:
         raise UsageError(f"{file} cannot be read: {error}") from error
 
 
-def _say_entry(context: Context, done: Change) -> None:
-    context.say(edit.as_yaml(done.entry).rstrip("\n"))
+def _say_entries(context: Context, done: Change) -> None:
+    for entry in done.entries:
+        context.say(edit.as_yaml(entry).rstrip("\n"))
 
 
-def _absolute(context: Context, path: Path) -> Path:
-    return context.cwd / allowlist.expand(str(path), context.environ)
+def _tell_notes(context: Context, done: Change) -> None:
+    for note in done.notes:
+        context.tell(f"Note: {note}.")
+
+
+def _absolute(context: Context, path: str) -> Path:
+    if not path:
+        raise UsageError("the path is empty", "For the working directory write a dot.")
+    return context.cwd / allowlist.expand(path, context.environ)
 
 
 def _home(context: Context) -> Home | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,8 @@ class Allowlist(Strict):
     def _each_path_once(self) -> Allowlist:
         seen: set[str] = set()
         for entry in self.allow:
-            path = os.path.normpath(entry.path)
+            # normpath leaves two slashes at the beginning; Linux does not set them apart.
+            path = os.path.normpath(re.sub("/+", "/", entry.path))
             if path in seen:
                 raise ValueError(f"{entry.path} is listed twice; join the two entries")
             seen.add(path)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
-from pannier import safefs
-from pannier.errors import PannierError, UsageError
+from pannier.errors import UsageError
 from pannier.mounts import edit, facts
-from pannier.mounts.allowlist import Entry, expand, parse_allowlist
+from pannier.mounts.allowlist import Entry, parse_allowlist
 from pannier.mounts.places import Place
-from pannier.mounts.rules import never
-from pannier.paths import Home, allowlist_file
-
-_PATIENCE = 5.0  # seconds
+from pannier.mounts.rewrite import rewrite
+from pannier.mounts.rules import Root, deciding, never
+from pannier.paths import Home
 
 
 @dataclass(frozen=True)
@@ -32,6 +27,7 @@ class Grant:
     """Absolute."""
     rw: bool = False
     groups: tuple[str, ...] = ()
+    """Only for these; without one for all, or for those that the entry there is names."""
     excepted: tuple[str, ...] = ()
     description: str | None = None
     git: bool = False
@@ -43,7 +39,8 @@ class Change:
     """What was done to the allowlist, or would be."""
 
     file: Path
-    entry: Entry
+    entries: tuple[Entry, ...]
+    """The one that was written, or those that were removed."""
     changed: bool
     notes: tuple[str, ...] = ()
 
@@ -53,24 +50,31 @@ def allow(
 ) -> Change:
     """Add an entry for a folder, or add to the one there is.
 
-    Raises UsageError for what can never be mounted, SettingsError if the file is broken,
-    PannierError if it cannot be edited.
+    Raises UsageError for what can never be mounted, and for what would give more to groups that
+    are not named; SettingsError if the file is broken, PannierError if it cannot be edited.
     """
     real = _folder(grant.path)
     places = facts.never_sources(home, environ)
     _may_be_allowed(real, places)
 
-    def changed(text: str, name: str) -> tuple[str, Entry]:
+    def changed(text: str, name: str) -> tuple[str, tuple[Entry, tuple[str, ...]]]:
         entries = parse_allowlist(text, name).allow
-        number = _number(entries, real, environ)
-        entry = _added(grant, real, entries[number] if number is not None else None)
-        if number is not None and entries[number] == entry:
-            return text, entry
-        return edit.with_entry(text, name, number, entry), entry
+        root = deciding(real, facts.roots(entries, environ))
+        old = root.entry if root and root.real == real else None
+        entry = _added(grant, real, old)
+        _gives_only_to_the_named(grant, old, entry, name)
+        notes = _notes(grant, root.entry if root else None, old, entry)
+        if old == entry:
+            return text, (entry, notes)
+        number = entries.index(old) if old else None
+        return edit.with_entry(text, name, number, entry), (entry, notes)
 
-    done = _rewrite(changed, environ, dry_run)
-    notes = _notes(grant, real, done.said, places)
-    return Change(done.file, done.said, done.changed, notes)
+    done = rewrite(changed, environ, dry_run)
+    entry, notes = done.said
+    reason = never(real, places)
+    if reason:
+        notes = (f"{reason}; other folders below it may be", *notes)
+    return Change(done.file, (entry,), done.changed, notes)
 
 
 def block(patterns: tuple[str, ...], environ: Mapping[str, str], *, dry_run: bool = False) -> bool:
@@ -79,25 +83,31 @@ def block(patterns: tuple[str, ...], environ: Mapping[str, str], *, dry_run: boo
     def changed(text: str, name: str) -> tuple[str, None]:
         return edit.with_block(text, name, patterns), None
 
-    return _rewrite(changed, environ, dry_run).changed
+    return rewrite(changed, environ, dry_run).changed
 
 
 def deny(path: Path, environ: Mapping[str, str], *, dry_run: bool = False) -> Change:
-    """Remove the entry of a folder, with the comments inside of it.
+    """Remove every entry whose path leads to a folder, with the comments inside of it.
 
     Raises UsageError if there is none, and as `allow`.
     """
     real = _real(path)
 
-    def changed(text: str, name: str) -> tuple[str, Entry]:
+    def changed(text: str, name: str) -> tuple[str, tuple[tuple[Entry, ...], tuple[str, ...]]]:
         entries = parse_allowlist(text, name).allow
-        number = _number(entries, real, environ)
-        if number is None:
-            raise UsageError(f"{name} has no entry for {real}", "See: pannier mounts list")
-        return edit.without_entry(text, name, number), entries[number]
+        roots = facts.roots(entries, environ)
+        denied = tuple(root.entry for root in roots if root.real == real)
+        left = _still_granted(real, [root for root in roots if root.real != real])
+        if not denied:
+            raise UsageError(
+                f"{name} has no entry for {real}", "; ".join(left) or "See: pannier mounts list"
+            )
+        for number in reversed([entries.index(entry) for entry in denied]):
+            text = edit.without_entry(text, name, number)
+        return text, (denied, left)
 
-    done = _rewrite(changed, environ, dry_run)
-    return Change(done.file, done.said, done.changed)
+    done = rewrite(changed, environ, dry_run)
+    return Change(done.file, done.said[0], done.changed, done.said[1])
 
 
 def _folder(path: Path) -> Path:
@@ -119,23 +129,49 @@ def _real(path: Path) -> Path:
 def _may_be_allowed(real: Path, places: Sequence[Place]) -> None:
     """A folder that holds a forbidden place may be a root: for the rest of what it holds."""
     around = [p for p in places if p.path == real or not p.path.is_relative_to(real)]
-    reason = never(real, around)
+    reason = never(real, around) or facts.of_a_home(real)
     if reason:
         raise UsageError(reason)
 
 
-def _number(entries: Sequence[Entry], real: Path, environ: Mapping[str, str]) -> int | None:
-    for number, entry in enumerate(entries):
-        try:
-            if facts.follow(expand(entry.path, environ)).real == real:
-                return number
-        except OSError:
-            continue
-    return None
+def _still_granted(real: Path, roots: Sequence[Root]) -> tuple[str, ...]:
+    """What is allowed of a folder by other entries than its own."""
+    wider = deciding(real, roots)
+    below = [root.entry.path for root in roots if root.real.is_relative_to(real)]
+    notes = []
+    if wider:
+        notes.append(f"it lies in {wider.entry.path}, which is still allowed")
+    if below:
+        notes.append(f"of what lies in it, these are still allowed: {', '.join(below)}")
+    return tuple(notes)
+
+
+def _gives_only_to_the_named(grant: Grant, old: Entry | None, new: Entry, file: str) -> None:
+    """With groups named, nobody else gets more by it than they had."""
+    if not grant.groups or old is None or _given(old) == _given(new):
+        return
+    if old.groups is None:
+        raise UsageError(
+            f"{old.path} is allowed for every group, and every group would get more",
+            f"Leave out --group if that is meant. Else write groups: [{', '.join(grant.groups)}] "
+            f"into its entry in {file} first.",
+        )
+    others = [group for group in old.groups if group not in grant.groups]
+    if others:
+        raise UsageError(
+            f"{old.path} is allowed for {', '.join(others)} too, who would get more",
+            f"Name them as well if that is meant: --group {' --group '.join(others)}",
+        )
+
+
+def _given(entry: Entry) -> tuple[object, ...]:
+    return entry.mode, entry.excepted, entry.git, entry.scan
 
 
 def _added(grant: Grant, real: Path, old: Entry | None) -> Entry:
-    said: dict[str, Any] = old.model_dump(by_alias=True) if old else {"path": str(real)}
+    new = {"path": str(real)}
+    _entry({**new, "groups": grant.groups})  # also where they are not written
+    said: dict[str, Any] = old.model_dump(by_alias=True) if old else new
     if grant.rw:
         said["mode"] = "rw"
     if grant.groups and (old is None or old.groups is not None):
@@ -148,6 +184,10 @@ def _added(grant: Grant, real: Path, old: Entry | None) -> Entry:
         said["git"] = True
     if grant.no_scan:
         said["scan"] = False
+    return _entry(said)
+
+
+def _entry(said: dict[str, Any]) -> Entry:
     try:
         return Entry.model_validate(said)
     except ValidationError as error:
@@ -156,75 +196,18 @@ def _added(grant: Grant, real: Path, old: Entry | None) -> Entry:
         raise UsageError(f"{first['loc'][0]}: {what}") from None
 
 
-def _notes(grant: Grant, real: Path, entry: Entry, places: Sequence[Place]) -> tuple[str, ...]:
-    notes = []
-    reason = never(real, places)
-    if reason:
-        notes.append(f"{reason}; other folders below it may be")
-    if grant.groups and entry.groups is None:
-        notes.append("it was allowed for every group already, and still is")
-    return tuple(notes)
-
-
-Said = TypeVar("Said")
-
-
-@dataclass(frozen=True)
-class _Done(Generic[Said]):
-    file: Path
-    said: Said
-    changed: bool
-
-
-def _rewrite(
-    changed: Callable[[str, str], tuple[str, Said]], environ: Mapping[str, str], dry_run: bool
-) -> _Done[Said]:
-    """Write what `changed` makes of the file's text, and say what it said about it."""
-    file = allowlist_file(environ)
-    # A person may keep the file elsewhere and link to it: the link stays.
-    real = facts.follow(file).real
-    if dry_run:
-        text = _text(real)
-        after, said = changed(text or "", str(file))
-        return _Done(file, said, after != (text or ""))
-    real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with safefs.open_directory(real.parent) as folder, _alone(folder, file):
-        text = _text(real)
-        after, said = changed(text or "", str(file))
-        if after != (text or ""):
-            before = None if text is None else text.encode()
-            safefs.write(
-                folder,
-                real.name,
-                after.encode(),
-                replace=text is not None,
-                expected=before,
-                mode=0o600,
-            )
-    return _Done(file, said, after != (text or ""))
-
-
-def _text(file: Path) -> str | None:
-    try:
-        return safefs.read(file.parent, file.name).decode()
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError as error:
-        raise PannierError(f"{file} is not text (UTF-8): {error.reason}") from error
-
-
-@contextmanager
-def _alone(folder: int, file: Path) -> Iterator[None]:
-    """One editor at a time. The folder is never mounted, so a lock on it can be trusted."""
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise PannierError(
-                    f"another pannier is editing {file}", "Try again when it is done."
-                ) from None
-            time.sleep(0.02)
-    yield  # The lock ends with the descriptor.
+def _notes(
+    grant: Grant, deciding_now: Entry | None, old: Entry | None, new: Entry
+) -> tuple[str, ...]:
+    """What an entry does beside what was asked for."""
+    if old is None:
+        if deciding_now is None:
+            return ()
+        return (f"for this folder it decides from now on, and no longer {deciding_now.path}",)
+    if grant.groups and new.groups is None:
+        return ("it was allowed for every group already, and still is",)
+    if new.groups is None and _given(old) != _given(new):
+        return ("it is allowed for every group, and so is what was added",)
+    if new.groups is not None and not grant.groups:
+        return (f"it is allowed only for {', '.join(new.groups) or 'no group'}, as before",)
+    return ()

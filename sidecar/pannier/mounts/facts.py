@@ -18,12 +18,13 @@ from pannier.mounts.names import Blocked
 from pannier.mounts.places import Place
 from pannier.mounts.plan import Mount, own_mounts
 from pannier.mounts.rules import ENTRY_LIMIT, Below, Grants, Root, Seen, Way, deciding, never
-from pannier.paths import GroupPaths, Home, person_home
+from pannier.paths import MARKER, GroupPaths, Home, person_home
 from pannier.settings import MountRequest
 
 OWN_NAMES_LIMIT = 2_000_000
 _LINKS = 40  # as many as Linux follows: path_resolution(7)
 _REPOSITORY = frozenset({"HEAD", "objects", "refs"})  # gitrepository-layout(5)
+_HOME = frozenset({MARKER, "groups"})
 
 
 def follow(path: Path) -> Way:
@@ -54,16 +55,21 @@ def follow(path: Path) -> Way:
 
 
 def grants(loaded: allowlist.Loaded, environ: Mapping[str, str]) -> Grants:
-    """The allowlist with the real paths of its roots. A root that leads in circles is none."""
+    """The allowlist with the real paths of its roots."""
     if loaded.error:
         return Grants(error=loaded.error, broken=not loaded.missing)
-    roots = []
-    for entry in loaded.allowlist.allow:
+    return Grants(roots(loaded.allowlist.allow, environ), Blocked(loaded.allowlist.block))
+
+
+def roots(entries: Iterable[allowlist.Entry], environ: Mapping[str, str]) -> tuple[Root, ...]:
+    """Entries with their real paths, in their order; without those that lead in circles."""
+    found = []
+    for entry in entries:
         try:
-            roots.append(Root(entry, follow(allowlist.expand(entry.path, environ))))
+            found.append(Root(entry, follow(allowlist.expand(entry.path, environ))))
         except OSError:
             continue
-    return Grants(tuple(roots), Blocked(loaded.allowlist.block))
+    return tuple(found)
 
 
 def never_sources(home: Home | None, environ: Mapping[str, str]) -> tuple[Place, ...]:
@@ -131,11 +137,13 @@ def observe(
     way = way_of(request, environ)
     if isinstance(way, str):
         return Seen(request, way)
+    forbidden = never(way.real, places)
+    fault = "" if forbidden else of_a_home(way.real)
     try:
         with safefs.open_directory(Path("/"), *way.real.parts[1:]) as folder:
             status = os.fstat(folder)
             below = Below()
-            if not (granted.broken or never(way.real, places)):
+            if not (granted.broken or forbidden or fault):
                 root = deciding(way.real, granted.roots)
                 below = _look(folder, granted.blocked, scan=root is None or root.entry.scan)
     except FileNotFoundError:
@@ -145,7 +153,16 @@ def observe(
     except UnsafePath:
         return Seen(request, _no_folder(way.real), way)
     inside = _in_repository(way.real)
-    return Seen(request, "", way, status.st_dev, status.st_ino, inside, below)
+    return Seen(request, fault, way, status.st_dev, status.st_ino, inside, below)
+
+
+def of_a_home(real: Path) -> str:
+    """Why a folder of some pannier home, this one or another, is no source; empty if of none."""
+    for home in (real, *real.parents):
+        if all(os.path.lexists(home / name) for name in _HOME):
+            place = "is" if home == real else f"lies in {home}, which is"
+            return f"{real} {place} a pannier home and never a source"
+    return ""
 
 
 def _no_folder(path: Path) -> str:
@@ -168,7 +185,9 @@ def _look(folder: int, blocked: Blocked, *, scan: bool) -> Below:
             found.add(safefs.walk(folder, limit=ENTRY_LIMIT))
         except TooManyEntries:
             too_many = True
-    return Below(tuple(found.hits), found.repositories(), tuple(found.unread), too_many)
+    return Below(
+        tuple(found.hits), found.repositories(), tuple(found.unread), too_many, found.holding(_HOME)
+    )
 
 
 class _Found:
@@ -180,6 +199,7 @@ class _Found:
         self.unread: dict[str, None] = {}
         self.git: dict[str, None] = {}
         self.marks: dict[str, set[str]] = {}
+        """By folder, the names in it that tell what the folder is."""
 
     def add(self, entries: Iterable[safefs.Entry]) -> None:
         for entry in entries:
@@ -187,15 +207,19 @@ class _Found:
                 self.hits[entry.path] = None
             if entry.name.casefold() == ".git":
                 self.git[entry.path] = None
-            if entry.name in _REPOSITORY:
+            if entry.name in _REPOSITORY | _HOME:
                 self.marks.setdefault(entry.path.rpartition("/")[0], set()).add(entry.name)
             if entry.unread:
                 self.unread[entry.path] = None
 
     def repositories(self) -> tuple[str, ...]:
         """Each `.git`, and each bare repository that is not in one."""
-        bare = (path or "." for path, marks in self.marks.items() if marks == _REPOSITORY)
+        bare = self.holding(_REPOSITORY)
         return tuple(self.git | dict.fromkeys(p for p in bare if p not in self.git))
+
+    def holding(self, names: frozenset[str]) -> tuple[str, ...]:
+        """The folders in which all of these names lie."""
+        return tuple(path or "." for path, marks in self.marks.items() if marks >= names)
 
 
 def _in_repository(real: Path) -> bool:

@@ -16,16 +16,18 @@ _ONE_BY_ONE = 5
 def command(group: str, seen: Seen, real: Path, root: Root | None, blocked: Blocked) -> str:
     """`pannier mounts allow …` for an entry of just this source, with all that it needs.
 
-    `root` is the one that decides now. The new entry decides instead of it, so what the root says
-    of groups and scanning is said again.
+    `root` is the one that decides now. A new entry decides instead of it, so what the root says of
+    single groups and of scanning is said again. Where the entry of just this source is for every
+    group, so is what is added to it, and no group is named.
     """
     entry = root.entry if root else None
     words = ["pannier", "mounts", "allow", str(real)]
     if seen.request.mode == "rw":
         words.append("--rw")
-    if entry and entry.groups is not None:
-        for name in dict.fromkeys((*entry.groups, group)):
-            words += ["--group", name]
+    for_all = root is not None and root.real == real and root.entry.groups is None
+    named = (*(entry.groups or () if entry else ()), group)
+    for name in () if for_all else dict.fromkeys(named):
+        words += ["--group", name]
     for pattern in _patterns((*blocked_paths(real, seen, blocked), *seen.below.unread), blocked):
         words += ["--except", pattern]
     if seen.writes_repository:

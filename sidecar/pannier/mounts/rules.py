@@ -65,6 +65,8 @@ class Below:
     """Folders that could not be looked into."""
     too_many: bool = False
     """There are more than ENTRY_LIMIT entries; the rest was not looked at."""
+    homes: tuple[str, ...] = ()
+    """Homes of pannier."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner, Result
 
 from pannier import mounts
+from pannier.cli import pannier
+from pannier.mounts.allowlist import Entry
+from pannier.mounts.allowlist import load as load_allowlist
 from pannier.mounts.plan import Mount, MountPlan, Refusal
 from pannier.paths import Home
 from pannier.settings import GroupSettings, load
@@ -83,3 +87,17 @@ def person(tmp_path: Path) -> Person:
     person.make("work/", "agents/pannier.yaml", "agents/groups/")
     person.asks()
     return person
+
+
+def typed(person: Person, *words: str) -> Result:
+    """The command as a person types it, in the home."""
+    return CliRunner().invoke(
+        pannier, ["--home", str(person.home.root), "mounts", *words], env=person.environ
+    )
+
+
+def entries(person: Person) -> tuple[Entry, ...]:
+    """What the file says."""
+    loaded = load_allowlist(person.environ)
+    assert not loaded.error
+    return loaded.allowlist.allow

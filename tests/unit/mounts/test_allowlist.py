@@ -11,7 +11,7 @@ def test_a_missing_allowlist_grants_nothing_and_is_named(person: Person) -> None
     person.asks(("~/work", "w", "ro"))
     refusal = person.refused()
     assert refusal.reason == f"there is no allowlist {person.allowlist}"
-    assert refusal.grant == f"pannier mounts allow {person.root}/work"
+    assert refusal.grant == f"pannier mounts allow {person.root}/work --group scout"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_missing_allowlist_grants_nothing_and_is_named(person: Person) -> None
         ("allow:\n  - path: ~/work\n  - path: ~/work/\n", "~/work/ is listed twice"),
         ("allow:\n  - path: ~/work\n    except: [a/b]\n", "allow.0.except.0: write a name"),
         ("allow:\n  - path: ~/work\n    groups: [A]\n", "'A' cannot be a group's folder"),
-        ("allow: ~/work\n", "allow: Input should be"),
+        ("allow: ~/work\n", "allow: should be a list"),
         ("- path: ~/work\n", "should hold `name: value` lines"),
         ("block: ['']\n", "block.0: write a name"),
         ("\x00", "mounts.yaml"),

@@ -8,28 +8,14 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-from tests.unit.mounts.conftest import Person
+from click.testing import CliRunner
+from tests.unit.mounts.conftest import Person, entries, typed
 
 from pannier import safefs
 from pannier.cli import pannier
 from pannier.errors import PannierError, SettingsError, UsageError
 from pannier.mounts import change
-from pannier.mounts.allowlist import Entry, load
 from pannier.mounts.change import Grant
-
-
-def typed(person: Person, *words: str) -> Result:
-    """The command as a person types it, in the home."""
-    return CliRunner().invoke(
-        pannier, ["--home", str(person.home.root), "mounts", *words], env=person.environ
-    )
-
-
-def entries(person: Person) -> tuple[Entry, ...]:
-    loaded = load(person.environ)
-    assert not loaded.error
-    return loaded.allowlist.allow
 
 
 def test_allow_makes_the_file_and_deny_empties_it(person: Person) -> None:
@@ -56,7 +42,8 @@ def test_allow_makes_the_file_and_deny_empties_it(person: Person) -> None:
 def test_allow_adds_and_takes_nothing_away(person: Person) -> None:
     """A second `allow` widens the entry there is; one that adds nothing changes nothing."""
     typed(person, "allow", "~/work", "--rw", "--group", "scout", "--except", ".env")
-    typed(person, "allow", "~/work", "--group", "writer", "--except", ".npmrc")
+    named = ("--group", "scout", "--group", "writer")
+    typed(person, "allow", "~/work", *named, "--except", ".npmrc")
     (entry,) = entries(person)
     assert (entry.mode, entry.groups) == ("rw", ("scout", "writer"))
     assert entry.excepted == (".env", ".npmrc")
@@ -93,12 +80,13 @@ def test_a_dry_run_writes_nothing(person: Person) -> None:
         ("/", "never a source"),
         ("~/agents/groups", "never a source"),
         ("~/.config/pannier", "never a source"),
+        ("~/elsewhere/groups/w", "is a pannier home and never a source"),
         ("~/loop", "cannot be followed"),
     ],
 )
 def test_what_can_never_be_mounted_is_not_allowed(person: Person, path: str, reason: str) -> None:
     """It is refused when it is written, not at the next start; the file is not touched."""
-    person.make("work/file", ".config/pannier/")
+    person.make("work/file", ".config/pannier/", "elsewhere/pannier.yaml", "elsewhere/groups/w/")
     (person.root / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=reason):
         change.allow(Grant(_place(person, path)), person.home, person.environ)
@@ -218,7 +206,7 @@ def test_show_prints_the_plan_for_programs(person: Person) -> None:
             "source": "~/work",
             "target": "w",
             "reason": "no entry of the allowlist holds it",
-            "grant": f"pannier mounts allow {person.root}/work --rw",
+            "grant": f"pannier mounts allow {person.root}/work --rw --group scout",
         }
     ]
 
@@ -229,7 +217,7 @@ def test_show_prints_the_plan_for_people(person: Person) -> None:
     done = typed(person, "show", "scout")
     assert "/workspace/agent/memory" in done.output
     assert "refused  ~/work → w" in done.output
-    assert f"grant it with: pannier mounts allow {person.root}/work" in done.output
+    assert f"grant it with: pannier mounts allow {person.root}/work --group scout" in done.output
 
 
 def test_show_names_a_group_that_is_not_there(person: Person) -> None:

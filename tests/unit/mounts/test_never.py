@@ -177,3 +177,43 @@ def test_the_broken_settings_of_another_group_stop_nobody(person: Person) -> Non
     person.asks(group="writer")
     person.home.group("writer").settings.write_text("mounts: [")
     assert person.granted()
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("~/work", "holds a pannier home (other/home)"),
+        ("~/work/other/home", "is a pannier home"),
+        ("~/work/other/home/groups/w/memory", "lies in {root}/work/other/home, which is a pannier"),
+        ("~/link", "lies in {root}/work/other/home, which is a pannier"),
+    ],
+)
+def test_no_home_of_pannier_is_a_source(person: Person, source: str, reason: str) -> None:
+    """Nor what holds one or lies in one: there a group's rights and its memory are kept."""
+    person.make("work/other/home/pannier.yaml", "work/other/home/groups/w/memory/")
+    (person.root / "link").symlink_to("work/other/home/groups")
+    person.allow({"path": "~/work", "mode": "rw", "except": ["*"], "git": True})
+    for mode in ("ro", "rw"):
+        person.asks((source, "w", mode))
+        assert reason.format(root=person.root) in person.refused().reason
+        assert "never a source" in person.refused().reason
+        assert person.refused().grant == ""
+
+
+def test_what_lies_beside_a_home_of_pannier_can_be_a_source(person: Person) -> None:
+    """Neither a file of that name alone nor a folder `groups` alone makes a home."""
+    person.make("work/home/pannier.yaml", "work/home/groups/", "work/x/groups/")
+    person.make("work/x/more/pannier.yaml")
+    person.allow({"path": "~/work"})
+    person.asks(("~/work/x", "w", "ro"))
+    assert person.granted()
+
+
+def test_a_home_of_pannier_is_seen_at_the_top_of_a_large_tree(person: Person) -> None:
+    """With `scan: false` the folder's own names are looked at."""
+    person.make("work/x/")
+    person.allow({"path": "~/work", "scan": False})
+    person.asks(("~/work/x", "w", "ro"))
+    assert person.granted()
+    person.make("work/x/pannier.yaml", "work/x/groups/")
+    assert "is a pannier home" in person.refused().reason

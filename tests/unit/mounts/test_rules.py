@@ -18,7 +18,7 @@ def test_a_source_must_lie_under_an_allowed_root(person: Person) -> None:
     person.asks(("~/work", "w", "ro"))
     refusal = person.refused()
     assert refusal.reason == "no entry of the allowlist holds it"
-    assert refusal.grant == f"pannier mounts allow {person.root}/work"
+    assert refusal.grant == f"pannier mounts allow {person.root}/work --group scout"
     assert (refusal.source, refusal.target) == ("~/work", "w")
 
 
@@ -50,7 +50,8 @@ def test_the_real_path_counts_not_the_written_one(person: Person) -> None:
     person.allow({"path": "~/work"})
     for source in ("~/work/link", "~/work/../private"):
         person.asks((source, "w", "ro"))
-        assert person.refused().grant == f"pannier mounts allow {person.root}/private"
+        line = f"pannier mounts allow {person.root}/private --group scout"
+        assert person.refused().grant == line
 
 
 def test_an_allowed_root_may_be_a_link(person: Person) -> None:
@@ -180,7 +181,8 @@ def test_all_that_is_missing_is_said_at_once(person: Person) -> None:
     person.make("work/.env", "work/.git/", "work/my key/id_rsa")
     person.asks(("~/work", "w", "rw"))
     assert person.refused().grant == (
-        f"pannier mounts allow {person.root}/work --rw --except .env --except id_rsa --git"
+        f"pannier mounts allow {person.root}/work --rw --group scout "
+        "--except .env --except id_rsa --git"
     )
 
 
