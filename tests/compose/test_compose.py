@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,11 +41,14 @@ def agent(clone: Clone, engine: Engine, wait: Callable[[Callable[[], bool]], Non
 
 
 def test_one_command_brings_the_demo_group_up(clone: Clone, agent: Container) -> None:
-    """Commands work through `docker compose exec`; nothing is wrong."""
+    """Commands work through `docker compose exec`, status from the host too; nothing is wrong."""
     assert agent.state == "running"
     assert agent.name in clone.told("ps")
     status = clone.told("status")
     assert "demo  up" in status
+    on_host = [sys.executable, "-m", "pannier", "--home", str(clone.home), "status"]
+    seen = subprocess.run(on_host, capture_output=True, text=True)
+    assert (seen.returncode, "demo  up" in seen.stdout) == (0, True)
     doctor = clone.pannier("doctor")
     problems = [line for line in doctor.stdout.splitlines() if line.startswith("problem")]
     assert problems == [], doctor.stderr
@@ -55,6 +60,11 @@ def test_memory_edited_on_the_host_is_seen(clone: Clone, agent: Container) -> No
     index.write_text(f"{index.read_text()}\nAtlas releases on Tuesdays.\n")
     told = clone.told("exec", "demo", "--entrypoint", "sh", "--", "-c", SESSION_START)
     assert "Atlas releases on Tuesdays." in told
+
+
+def test_verify_works_from_the_sidecar(clone: Clone, agent: Container) -> None:
+    """The real client, driven over a socket in the home."""
+    assert "ok" in clone.told("verify", "demo")
 
 
 def test_a_killed_sidecar_takes_its_agent_over_again(

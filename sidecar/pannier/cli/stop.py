@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
-from pannier import running
+from pannier import groups, running
 from pannier.cli.context import Context
 from pannier.engine import Engine
+from pannier.errors import PannierError
+from pannier.paths import Home
+from pannier.serve.state import is_served
 
 
 @click.command("stop")
@@ -39,3 +42,12 @@ def command(context: Context, folder: str, grace: int, dry_run: bool, as_json: b
         context.say(f"would stop {container.name}" if dry_run else container.name)
     if not stopped:
         context.tell(f"Group {folder} has no container.")
+    elif not dry_run and _is_kept_up(home, folder):
+        context.tell("The daemon starts it again, unless group.yaml says: autostart: false")
+
+
+def _is_kept_up(home: Home, folder: str) -> bool:
+    try:
+        return is_served(home) and groups.get(home, folder).settings.autostart
+    except PannierError:  # what was to be stopped is stopped
+        return False

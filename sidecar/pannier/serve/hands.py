@@ -71,6 +71,9 @@ class Hands:
         for odd in ready.odd:
             message = f"left alone in place of a scaffold file: {odd}"
             yield Outcome(Event("warning", action.group, "group.odd", message))
+        for kept in ready.kept:
+            message = f"not given to the agent: {kept}"
+            yield Outcome(Event("warning", action.group, "group.odd", message))
         made = ", ".join(f"memory/{path}" for path in ready.created)
         message = f"made {made}" if made else ""
         yield Outcome(Event("info", action.group, "group.ready", message), stamp=action.stamp)

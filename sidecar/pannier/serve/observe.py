@@ -45,8 +45,7 @@ class Observer:
         """Never raises for what a person or an engine can do. `building`: the tag being built."""
         loaded = allowlist.load(self.environ)
         broken = "" if loaded.missing else loaded.error
-        read = {paths.folder: self._read(paths) for paths in self.home.all_groups()}
-        home_error = self._home_error()
+        read, home_error = self._read_home()
         try:
             containers = self._containers()
         except EngineError as error:
@@ -76,12 +75,17 @@ class Observer:
             return _one_line(error)
         return group
 
-    def _home_error(self) -> str:
+    def _read_home(self) -> tuple[dict[str, Group | str], str]:
+        """Each group, or why it cannot be read; and what is wrong with the home."""
         try:
             groups.home_settings(self.home)
-        except PannierError as error:
-            return _one_line(error)
-        return ""
+            return {paths.folder: self._read(paths) for paths in self.home.all_groups()}, ""
+        except (PannierError, OSError) as error:
+            wrong = _one_line(error)
+        try:
+            return {paths.folder: self._read(paths) for paths in self.home.all_groups()}, wrong
+        except OSError:
+            return {}, wrong
 
     def _group(self, folder: str, group: Group | str, missing_image: str) -> GroupFacts:
         stamp = self._stamp(self.home.group(folder))
@@ -111,7 +115,7 @@ class Observer:
 
     def _container(self, c: Container, group: Group | str | None, judge: bool) -> ContainerFacts:
         abandoned = owner.is_gone(c.owner) or c.owner == owner.me()
-        look = _Look((), 0, "", 0.0)
+        look = self._looks.get(c.id, _Look((), 0, "", 0.0))
         if c.state == "running" and isinstance(group, Group):
             look = self._looked_at(c, group, judge)
         return ContainerFacts(

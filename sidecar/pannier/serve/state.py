@@ -137,11 +137,12 @@ def _who(home: Home) -> str:
 def health(home: Home, now: float) -> Health:
     """Look at the daemon of a home from outside. `now` in seconds since the epoch."""
     report, last_round = _read(home)
-    running = _is_held(home)
+    running = is_served(home)
     return Health(running, report, last_round, tuple(_troubles(running, report, last_round, now)))
 
 
-def _is_held(home: Home) -> bool:
+def is_served(home: Home) -> bool:
+    """Whether there is a daemon just now."""
     try:
         lock = os.open(home.state / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

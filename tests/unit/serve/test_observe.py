@@ -225,6 +225,26 @@ def test_the_gate_is_asked_about_only_where_the_starter_is_gone(scene: Scene) ->
     assert scene.observer.facts("").containers[0].at_gate
 
 
+def test_what_was_seen_holds_while_the_settings_are_broken(scene: Scene) -> None:
+    """It is not said to be over just because nobody can tell."""
+    scene.allow("allow: []\n")
+    assert scene.drift()
+    (scene.home.group("scout").settings).write_text("client: [\n")
+    assert scene.drift()
+
+
+def test_a_home_that_cannot_be_read_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its groups are not known then; nothing is concluded from that but words."""
+
+    def unreadable(self: Home) -> list[object]:
+        raise PermissionError(13, "Permission denied", str(self.groups))
+
+    monkeypatch.setattr(Home, "all_groups", unreadable)
+    seen = scene.observer.facts("")
+    assert seen.groups == ()
+    assert str(scene.home.groups) in seen.home_error
+
+
 def test_a_container_without_the_label_is_not_judged(scene: Scene) -> None:
     """It was made by an older version."""
     scene.engine.found = [replace(c, mounts=()) for c in scene.engine.found]
