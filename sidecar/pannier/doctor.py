@@ -5,24 +5,31 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
+from shlex import quote
 
 from pannier import clients, groups, mounts, running, safefs
 from pannier.bake.find import look_at_image
 from pannier.engine import Engine, images
-from pannier.errors import EngineError, ImageNotFound, PannierError
+from pannier.errors import (
+    ClientNotKnown,
+    EngineError,
+    ImageNotFound,
+    PannierError,
+    UnsafePath,
+    described,
+)
 from pannier.findings import Finding
 from pannier.groups import Group
 from pannier.mounts import allowlist
-from pannier.paths import Home
-from pannier_hook import events, scaffold
+from pannier.paths import GroupPaths, Home
+from pannier.reports import read_reports
+from pannier.shown import shown
+from pannier_hook import scaffold
 
-_EVENTS_READ = 500
-_EVENT_SIZE = 64 * 1024
+_REPORTS_TOLD = 10
 _SETTINGS_SIZE = 1 << 20
 
 
@@ -40,20 +47,53 @@ def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
         )
         yield Finding("problem", "engine", "the command docker is not on the PATH", advice)
     yield _allowlist(environ)
+    yield from _guarded("groups", lambda: _groups(engine, home, environ))
+
+
+def _guarded(subject: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """What cannot be looked at is a finding, and the rest is looked at all the same."""
+    try:
+        yield from look()
+    except PannierError as error:
+        yield Finding("problem", subject, shown(error.message), error.hint)
+    except OSError as error:
+        yield Finding("problem", subject, shown(described(error)))
+
+
+def _groups(engine: Engine | None, home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
     found = home.all_groups()
     if not found:
         yield Finding("note", "groups", "there are none", "Make one with: pannier group add scout")
     for paths in found:
-        try:
-            group = groups.get(home, paths.folder)
-            client = clients.get(group.settings.client)
-        except PannierError as error:
-            yield Finding("problem", paths.folder, error.message, error.hint)
-            continue
-        yield from _group(home, group, client, environ)
-        if engine is not None:
-            yield from _image(engine, home, group, client)
-            yield from _containers(engine, home, group)
+        yield from _guarded(paths.folder, partial(_group, engine, home, paths, environ))
+
+
+def _group(
+    engine: Engine | None, home: Home, paths: GroupPaths, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    group = groups.get(home, paths.folder)
+    try:
+        client = clients.get(group.settings.client)
+    except ClientNotKnown as error:
+        message = f"{paths.settings}: {error.message}"
+        yield Finding("problem", group.folder, message, error.hint)
+        return
+    looks: list[Callable[[], Iterator[Finding]]] = [
+        lambda: _identity(group, client, environ),
+        lambda: _mounts(home, group, client, environ),
+        lambda: _variables(group, environ),
+        lambda: _scaffold(group),
+        lambda: _hooks_twice(group, client),
+        lambda: _reports(group),
+        lambda: _notes(group, client),
+    ]
+    if engine is not None:
+        looks += [
+            lambda: _image(engine, home, group, client),
+            lambda: _containers(engine, home, group),
+        ]
+    for look in looks:
+        yield from _guarded(group.folder, look)
 
 
 def _allowlist(environ: Mapping[str, str]) -> Finding:
@@ -67,32 +107,30 @@ def _allowlist(environ: Mapping[str, str]) -> Finding:
     return Finding("ok", "allowlist", f"{loaded.file} allows {roots}")
 
 
-def _group(
+def _identity(
+    group: Group, client: clients.Client, environ: Mapping[str, str]
+) -> Iterator[Finding]:
+    identity = groups.identity_of(group.paths, environ)
+    yield Finding("ok", group.folder, f"{client.title} runs as {identity}")
+
+
+def _mounts(
     home: Home, group: Group, client: clients.Client, environ: Mapping[str, str]
 ) -> Iterator[Finding]:
-    try:
-        identity = groups.identity_of(group.paths, environ)
-        yield Finding("ok", group.folder, f"{client.title} runs as {identity}")
-    except PannierError as error:
-        yield Finding("problem", group.folder, error.message, error.hint)
-    try:
-        plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
-        for refusal in plan.refused:
-            advice = f"Grant it: {refusal.grant}" if refusal.grant else ""
-            yield Finding(
-                "problem",
-                group.folder,
-                f"mount {refusal.source} is refused: {refusal.reason}",
-                advice,
-            )
-    except PannierError as error:
-        yield Finding("problem", group.folder, error.message, error.hint)
+    plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
+    for refusal in plan.refused:
+        message = f"mount {shown(refusal.source)} is refused: {refusal.reason}"
+        advice = f"Grant it: {refusal.grant}" if refusal.grant else ""
+        yield Finding("problem", group.folder, message, advice)
+
+
+def _variables(group: Group, environ: Mapping[str, str]) -> Iterator[Finding]:
     for name in group.settings.env_from:
         if name not in environ:
             yield Finding("note", group.folder, f"env_from: {name} is not set here")
-    yield from _scaffold(group)
-    yield from _hooks_twice(group, client)
-    yield from _hook_errors(group)
+
+
+def _notes(group: Group, client: clients.Client) -> Iterator[Finding]:
     for note in client.notes:
         yield Finding("note", group.folder, f"{client.title}: {note}")
 
@@ -108,8 +146,8 @@ def _scaffold(group: Group) -> Iterator[Finding]:
                 "note", group.folder, f"memory/{path} is missing; the next start makes it"
             )
             continue
-        except (OSError, PannierError) as error:
-            yield Finding("problem", group.folder, f"memory/{path}: {error}", _PUT_A_FILE)
+        except UnsafePath as error:
+            yield Finding("problem", group.folder, shown(error.message), _PUT_A_FILE)
             continue
         if not stat.S_ISREG(mode):
             message = f"memory/{path} is not a regular file, so it is not delivered"
@@ -137,68 +175,62 @@ def _hooks_twice(group: Group, client: clients.Client) -> Iterator[Finding]:
             )
 
 
-def _hook_errors(group: Group) -> Iterator[Finding]:
-    counts, unreadable = hook_errors(group.paths.spool)
-    for text, count in counts.most_common(10):
+def _reports(group: Group) -> Iterator[Finding]:
+    reports = read_reports(group.paths.spool)
+    new = group.paths.spool / "new"
+    if reports.problem:
+        yield Finding(
+            "problem",
+            group.folder,
+            f"what the hook reports cannot be read: {shown(reports.problem)}",
+            f"An agent can put something in its way. Move it away: {new}",
+        )
+    told = reports.errors[:_REPORTS_TOLD]
+    for number, (text, count) in enumerate(told, 1):
         times = f" ({count} times)" if count > 1 else ""
+        advice = f"Once mended, remove the reports: rm {quote(str(new))}/*"
         yield Finding(
             "problem",
             group.folder,
             f"the hook reported{times}: {text}",
-            f"Once mended, remove the reports: rm {group.paths.spool}/new/*",
+            advice if number == len(told) else "",
         )
-    if unreadable:
-        yield Finding(
-            "note", group.folder, f"{unreadable} files in spool/new are not events that we know"
-        )
-
-
-def hook_errors(spool: Path) -> tuple[Counter[str], int]:
-    """What hooks reported in a spool, each with its count, and how many files are no events.
-
-    The newest events only.
-    """
-    counts: Counter[str] = Counter()
-    unreadable = 0
-    with suppress(OSError, PannierError), safefs.open_directory(spool, "new") as folder:
-        for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
-            try:
-                event = events.decode(safefs.read(folder, name, limit=_EVENT_SIZE))
-            except (OSError, ValueError, RecursionError, PannierError):
-                unreadable += 1
-                continue
-            if event.kind == events.ERROR:
-                counts[f"{event.event} ({event.client or 'no client'}): {event.text}"] += 1
-    return counts, unreadable
+    if reports.unreadable:
+        message = f"{reports.unreadable} files in spool/new are not events that we know"
+        yield Finding("note", group.folder, message)
 
 
 def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> Iterator[Finding]:
-    own = group.settings.image is None
+    file = group.paths.settings
+    tag = group.settings.image
+    if tag is not None:
+        yield from _own_image(engine, group, client, tag)
+    elif not client.program:
+        message = f"{file}: the group runs {client.title}, and no image is named"
+        yield Finding("problem", group.folder, message, "Name it there: image: …")
+    else:
+        tag = images.tag_for(client, groups.home_settings(home))
+        try:
+            hook = engine.image(tag).hook
+            yield Finding("ok", group.folder, f"image {tag} holds hook {hook}")
+        except ImageNotFound:
+            yield Finding("note", group.folder, f"image {tag} is not built; the next start does it")
+
+
+def _own_image(engine: Engine, group: Group, client: clients.Client, tag: str) -> Iterator[Finding]:
+    """Of an image that a person made: whether the hook and its settings are in there."""
     try:
-        tag = group.settings.image or images.tag_for(client, groups.home_settings(home))
         image = engine.image(tag)
     except ImageNotFound:
-        if own:
-            yield Finding("note", group.folder, f"image {tag} is not built; the next start does it")
-        else:
-            advice = f"Get it with: docker pull {tag}"
-            yield Finding("problem", group.folder, f"the engine has no image {tag}", advice)
+        message = f"the engine has no image {tag}, which {group.paths.settings} names"
+        yield Finding("problem", group.folder, message, f"Get it with: docker pull {tag}")
         return
-    except PannierError as error:
-        yield Finding("problem", group.folder, error.message, error.hint)
-        return
-    if own:
-        yield Finding("ok", group.folder, f"image {tag} holds hook {image.hook}")
-    elif image.hook is None:
+    if image.hook is None:
         message = f"image {tag} holds no hook (label pannier.hook), so nothing gives it its memory"
         yield Finding("problem", group.folder, message, "Bake the hook in, or leave out image:.")
-    else:
-        try:
-            for found in look_at_image(engine, tag, client.name):
-                message = f"image {tag}: {found.message}"
-                yield replace(found, subject=group.folder, message=message)
-        except PannierError as error:
-            yield Finding("problem", group.folder, error.message, error.hint)
+        return
+    for found in look_at_image(engine, tag, client.name):
+        yield replace(found, subject=group.folder, message=f"image {tag}: {shown(found.message)}")
 
 
 def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from pannier.cli.context import Context
 from pannier.cli.options import start_options
 from pannier.cli.progress import build_progress
 from pannier.engine import Engine
+from pannier.shown import shown
 
 if TYPE_CHECKING:
     from pannier.verify import EventReport, FileReport, Report
@@ -74,9 +75,9 @@ def command(
 def _tell_problems(context: Context, report: Report) -> None:
     for event in report.events:
         if event.problem:
-            context.tell(f"{report.client}, {event.event}: {event.problem}")
+            context.tell(f"{report.client}, {event.event}: {shown(event.problem)}")
             for line in event.shown.splitlines():
-                context.tell(f"  | {line}")
+                context.tell(f"  | {shown(line)}")
 
 
 def _show(context: Context, report: Report) -> None:

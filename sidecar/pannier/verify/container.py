@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from pannier import launch, owner, running
+from pannier import launch, owner, running, safefs
 from pannier.clients.client import Endpoint
-from pannier.doctor import hook_errors
 from pannier.endpoint.model import ScriptedModel
 from pannier.endpoint.server import on_socket
 from pannier.engine import ContainerSpec, Engine
 from pannier.engine.streams import ExecStream
-from pannier.errors import ContainerGone, EngineError
+from pannier.errors import ContainerGone, EngineError, UnsafePath
 from pannier.identity import Identity
 from pannier.mounts.plan import Mode, Mount
-from pannier.paths import CONTAINER_HOME, RUN_ROOT, Home
+from pannier.paths import AGENT_ROOT, CONTAINER_HOME, RUN_ROOT, Home
+from pannier.reports import read_reports
+from pannier.shown import shown
 from pannier.verify import inside
 from pannier.verify.programs import DialogueProgram
 from pannier.verify.screen import COLUMNS, LINES
@@ -33,7 +33,8 @@ _INSIDE = str(_LINK / "inside.py")
 _SOCKET = "model"
 _PYTHON = ("python3", "-IS", _INSIDE)
 _SECONDS_TO_END = 3.0
-_STATE = (CONTAINER_HOME, RUN_ROOT / "spool", RUN_ROOT / "inbox")
+_WORKDIR = AGENT_ROOT / "files"
+_STATE = (CONTAINER_HOME, _WORKDIR, RUN_ROOT / "spool", RUN_ROOT / "inbox")
 """What the container gets a throw-away folder for, instead of the group's."""
 
 
@@ -81,14 +82,16 @@ def container_for(
 ) -> Iterator[ContainerProcesses]:
     """A running container of the plan's group whose client finds `model` on its loopback.
 
-    It has the group's mounts, but a HOME, spool and inbox that are thrown away, no network, and
-    nothing of `env_from`. Whatever happens, container and folders are removed at the end.
+    It has the group's mounts, but a HOME, working directory, spool and inbox that are empty at
+    first and thrown away, no network, and nothing of `env_from`: settings and hooks that the agent
+    wrote for its client have no say. Whatever happens, container and folders are removed at the
+    end.
     """
     plan = launch.make_ready(home, replace(plan, missing=()), environ, tell)
     gate = launch.ensure_image(engine, home, plan, building)
     running.report_left_behind(engine, home, plan.group.folder, tell)
     settings = plan.client.endpoint(f"http://127.0.0.1:{PORT}")
-    with _scratch(home) as folder:
+    with _scratch(home, tell) as folder:
         link = _prepare(folder, settings, plan.identity)
         spec = _specify(launch.specify(home, plan, {}, "verify", gate=gate), folder, link, settings)
         with on_socket(model, link / _SOCKET), _running(engine, spec, gate=gate) as container:
@@ -97,7 +100,7 @@ def container_for(
             with closing(DialogueProgram(processes, argv, "forward")) as forwarder:
                 forwarder.wait_for(inside.READY, seconds=20)
                 yield processes
-        for text in hook_errors(folder / "spool")[0]:
+        for text, _ in read_reports(folder / "spool").errors:
             tell(f"the hook reported: {text}")
 
 
@@ -122,6 +125,7 @@ def _specify(spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint) 
     return replace(
         spec,
         command=("sleep", "infinity"),
+        workdir=str(_WORKDIR),
         mounts=mounts,
         binds=(_mount(link, _LINK, "ro"),),
         environment={**spec.environment, **settings.environment},
@@ -160,23 +164,32 @@ def _tree(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _scratch(home: Home) -> Iterator[Path]:
+def _scratch(home: Home, tell: launch.Tell) -> Iterator[Path]:
     """A throw-away folder that the engine sees as it sees the group; removed at the end.
 
-    What a killed process left is removed at the start.
+    What a killed process left is removed at the start. What cannot be removed is told.
     """
     root = home.state / "verify"
     root.mkdir(parents=True, exist_ok=True)
     for old in root.iterdir():
         if owner.is_gone(_owner_of(old)):
-            shutil.rmtree(old, ignore_errors=True)
+            _remove(old, tell)
     folder = root / secrets.token_hex(4)
     folder.mkdir(mode=0o700)
     try:
         (folder / "owner").write_text(owner.me())
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder, tell)
+
+
+def _remove(folder: Path, tell: launch.Tell) -> None:
+    try:
+        kept = safefs.remove_tree(folder.parent, folder.name)
+    except (OSError, UnsafePath) as error:
+        kept = (str(error),)
+    if kept:
+        tell(f"{folder} could not be removed: {shown(kept[0])}")
 
 
 def _owner_of(folder: Path) -> str:
