@@ -89,7 +89,11 @@ def test_an_image_says_what_it_holds(engine: Engine, image: str) -> None:
     found = engine.image(image)
     assert (found.client, found.hook) == ("claude", __version__)
     assert image == images.tag_for(clients.get("claude"), HomeSettings())
-    [listed] = [i for i in images.built(engine, frozenset({image})) if i.tag == image]
+    [listed] = [
+        i
+        for i in images.built(engine, frozenset({image}), "debian:bookworm-slim")
+        if i.tag == image
+    ]
     assert listed.current
     assert listed.client == "claude"
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from types import FrameType
 
 import click
 
 from pannier import __version__
 from pannier.cli.context import Context
-from pannier.errors import Interrupted, PannierError
+from pannier.errors import Interrupted, PannierError, described
+from pannier.shown import brief, shown
 
 # name → what `pannier --help` says of it. Each lies in the module of its name here, as `command`.
 COMMANDS: dict[str, str] = {
@@ -84,6 +87,16 @@ def main() -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    # Names of files need not be text; to show one never fails.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    status = _status()
+    _flush()
+    sys.exit(status)
+
+
+def _status() -> int:
     try:
         status = pannier.main(standalone_mode=False)
     except click.exceptions.Exit as end:
@@ -98,11 +111,27 @@ def main() -> None:
         error.show()
         status = error.exit_code
     except PannierError as error:
-        click.echo(f"pannier: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"  {error.hint}", err=True)
+        _tell(f"pannier: {error.message}", error.hint)
         status = error.exit_code
     except BrokenPipeError:
-        sys.stderr.close()
         status = 1
-    sys.exit(status if isinstance(status, int) else 0)
+    except OSError as error:
+        _tell(f"pannier: {brief(described(error), 500)}")
+        status = 1
+    return status if isinstance(status, int) else 0
+
+
+def _flush() -> None:
+    """Python would try again what could not be written, and complain, when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(message: str, hint: str = "") -> None:
+    """An error. Whatever names and programs it quotes, a terminal obeys none of it."""
+    for line in message.splitlines():
+        click.echo(shown(line), err=True)
+    for line in hint.splitlines():
+        click.echo(f"  {shown(line)}", err=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pannier.errors import HomeNotFound, UsageError
 from pannier.paths import Home, find_home
 
 if TYPE_CHECKING:
@@ -24,11 +25,22 @@ class Context:
 
     home_option: str | None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    cwd: Path = field(default_factory=Path.cwd)
+
+    @property
+    def cwd(self) -> Path:
+        """The working directory. Raises UsageError when somebody removed it."""
+        try:
+            return Path.cwd()
+        except FileNotFoundError:
+            raise UsageError("this directory is not there any more", "Go to another.") from None
 
     def home(self) -> Home:
         """The pannier home. Raises HomeNotFound."""
-        return find_home(self.home_option, self.environ, self.cwd)
+        named = self.home_option or self.environ.get("PANNIER_HOME")
+        try:
+            return find_home(self.home_option, self.environ, Path("/") if named else self.cwd)
+        except RuntimeError as error:  # Path.expanduser
+            raise HomeNotFound(f"{named}: there is no such user", "Write the path.") from error
 
     def say(self, text: str) -> None:
         """A line of result, on standard output."""
@@ -40,10 +52,20 @@ class Context:
 
     def print_json(self, data: Any) -> None:
         """The result for programs."""
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        text = json.dumps(data, indent=2, ensure_ascii=False)
+        try:
+            text.encode(sys.stdout.encoding or "ascii")
+        except UnicodeEncodeError:
+            text = json.dumps(data, indent=2)
+        click.echo(text)
 
     def console(self, *, err: bool = False) -> Console:
-        """For tables and progress; colour only on a terminal."""
+        """For tables and progress; colour only on a terminal, and nothing cut but there."""
         from rich.console import Console
 
-        return Console(stderr=err, file=sys.stderr if err else sys.stdout, highlight=False)
+        file = sys.stderr if err else sys.stdout
+        width = None if file.isatty() else _PIPE_WIDTH
+        return Console(stderr=err, file=file, width=width, highlight=False)
+
+
+_PIPE_WIDTH = 10_000

@@ -9,6 +9,7 @@ import click
 
 from pannier.cli.context import Context
 from pannier.findings import Finding
+from pannier.shown import shown
 
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("problem", "red")}
 
@@ -21,9 +22,9 @@ def show(context: Context, findings: Iterable[Finding], as_json: bool) -> bool:
         if not as_json:
             word, colour = _MARKS[finding.level]
             mark = click.style(f"{word:<8}", fg=colour)
-            context.say(f"{mark}{finding.subject}: {finding.message}")
+            context.say(f"{mark}{finding.subject}: {shown(finding.message)}")
             if finding.advice:
-                context.say(f"{'':<8}→ {finding.advice}")
+                context.say(f"{'':<8}→ {shown(finding.advice)}")
     if as_json:
         context.print_json([asdict(finding) for finding in found])
     return any(finding.level == "problem" for finding in found)

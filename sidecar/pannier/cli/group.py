@@ -8,7 +8,10 @@ import click
 
 from pannier import clients, groups
 from pannier.cli.context import Context
+from pannier.errors import PannierError, described
 from pannier.groups import Group
+from pannier.paths import Home
+from pannier.shown import shown
 
 
 @click.group("group")
@@ -56,7 +59,10 @@ def add(
         return
     group = groups.add(home, folder, settings)
     context.say(f"Made the group {folder} ({client}) in {group.paths.root}")
-    context.tell(f"Next: pannier run {folder}")
+    if image is None and not clients.get(client).program:
+        context.tell(f"Next: name its image in {group.paths.settings} (image: …)")
+    else:
+        context.tell(f"Next: pannier run {folder}")
 
 
 @command.command("list")
@@ -70,15 +76,29 @@ def list_(context: Context, as_json: bool) -> None:
       pannier group list --json
     """
     home = context.home()
-    found = [groups.get(home, paths.folder) for paths in home.all_groups()]
+    found: list[Group] = []
+    broken: dict[str, str] = {}
+    for paths in home.all_groups():
+        try:
+            found.append(groups.get(home, paths.folder))
+        except PannierError as error:
+            broken[paths.folder] = error.message
+        except OSError as error:
+            broken[paths.folder] = described(error)
     if as_json:
-        context.print_json([_facts(group) for group in found])
-        return
-    if not found:
+        context.print_json(
+            [_facts(group) for group in found] + [_wrong(home, *b) for b in broken.items()]
+        )
+    elif not found and not broken:
         context.tell("No groups yet. Make one with: pannier group add scout")
-    for group in found:
-        image = f"  {group.settings.image}" if group.settings.image else ""
-        context.say(f"{group.folder}  {group.settings.client}{image}")
+    else:
+        for group in found:
+            image = f"  {group.settings.image}" if group.settings.image else ""
+            context.say(shown(f"{group.folder}  {group.settings.client}{image}"))
+    for message in broken.values():
+        context.tell(f"pannier: {shown(message)}")
+    if broken:
+        click.get_current_context().exit(1)
 
 
 @command.command("show")
@@ -113,6 +133,10 @@ def show(context: Context, folder: str, as_json: bool) -> None:
     }
     for name, value in rows.items():
         context.say(f"{name + ':':<14}{value}")
+
+
+def _wrong(home: Home, folder: str, error: str) -> dict[str, Any]:
+    return {"folder": folder, "path": str(home.group(folder).root), "error": error}
 
 
 def _facts(group: Group) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pannier.engine import Engine, images
 from pannier.errors import HomeNotFound, PannierError
 from pannier.paths import Home
 from pannier.settings import HomeSettings, load
+from pannier.shown import shown
 
 
 @click.group()
@@ -90,7 +91,7 @@ def list_(context: Context, as_json: bool) -> None:
             tags.add(images.tag_for(client, settings))
         except PannierError:  # no Dockerfile for it in this installation
             continue
-    found = images.built(Engine.find(context.environ), frozenset(tags))
+    found = images.built(Engine.find(context.environ), frozenset(tags), settings.base_image)
     if as_json:
         context.print_json([asdict(image) for image in found])
         return
@@ -98,13 +99,17 @@ def list_(context: Context, as_json: bool) -> None:
         context.say("No agent image yet. Build one: pannier image build claude")
         return
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("IMAGE", "CLIENT", "HOOK", "SIZE", "CREATED", "", box=None, pad_edge=False)
     for image in found:
         size = f"{image.size / 1e6:,.0f} MB"
-        state = "" if image.current else "older"
-        table.add_row(image.tag, image.client, image.hook, size, image.created, state)
+        state = "older" if image.older else ""
+        columns = (image.tag, image.client, image.hook, size, image.created, state)
+        table.add_row(*(Text(shown(column)) for column in columns))
     context.console().print(table)
+    if older := [image.tag for image in found if image.older]:
+        context.tell(f"Older ones can go: docker image rm {' '.join(older)}")
 
 
 def _settings(context: Context) -> HomeSettings:

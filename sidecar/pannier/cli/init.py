@@ -8,6 +8,7 @@ import click
 
 from pannier import groups
 from pannier.cli.context import Context
+from pannier.errors import UsageError
 
 
 @click.command("init")
@@ -22,6 +23,11 @@ def command(context: Context, folder: Path, dry_run: bool) -> None:
       pannier init ~/agents
     """
     root = context.cwd / folder
+    if not str(root).isprintable():
+        raise UsageError(
+            f"{root} cannot become a home: its path holds what cannot be written in a file",
+            "Use a path of printable characters.",
+        )
     if dry_run:
         context.say(f"Would make {root}/pannier.yaml, groups/ and state/ if they are missing.")
         return

@@ -10,11 +10,22 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def not_empty(_: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """An empty value is a variable that a script did not set, not a wish for the default."""
+    if value == "":
+        raise click.BadParameter("is empty", param=option)
+    return value
+
+
 def start_options(command: Command) -> Command:
     """What `run` and `up` both take."""
     for option in (
-        click.option("--client", help="Another client than the group's, over the same memory."),
-        click.option("--image", help="Another image than the group's."),
+        click.option(
+            "--client",
+            callback=not_empty,
+            help="Another client than the group's, over the same memory.",
+        ),
+        click.option("--image", callback=not_empty, help="Another image than the group's."),
         click.option(
             "--skip-refused", is_flag=True, help="Start without the mounts that are refused."
         ),

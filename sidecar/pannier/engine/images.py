@@ -6,9 +6,10 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pannier import __version__
 from pannier.clients.client import Client
@@ -66,6 +67,8 @@ class BuiltImage:
     created: str
     current: bool
     """Whether it is what this version of pannier would build."""
+    older: bool
+    """Whether pannier built it, and would build another on the same base now."""
 
 
 def plan(client: Client, settings: HomeSettings) -> list[Recipe]:
@@ -108,23 +111,38 @@ def build(
     _build_one(todo[-1], engine.environ, progress, no_cache=no_cache)
 
 
-def built(engine: Engine, current: frozenset[str]) -> list[BuiltImage]:
-    """The agent images that the engine has, by tag. `current`: tags of today's recipes."""
+def built(engine: Engine, current: frozenset[str], base: str) -> list[BuiltImage]:
+    """The agent images that the engine has, by tag.
+
+    `current`: tags of today's recipes on `base`.
+    """
     with translated():
         rows = engine.sdk.api.images(filters={"label": LABEL_CLIENT})
-    found = [
-        BuiltImage(
-            tag=tag,
-            client=row["Labels"][LABEL_CLIENT],
-            hook=row["Labels"].get(LABEL_HOOK, ""),
-            size=int(row["Size"]),
-            created=_time(row["Created"]),
-            current=tag in current,
-        )
-        for row in rows
-        for tag in row.get("RepoTags") or ()
-        if tag != "<none>:<none>"
-    ]
+    return as_built(rows, current, base)
+
+
+def as_built(
+    rows: Sequence[Mapping[str, Any]], current: frozenset[str], base: str
+) -> list[BuiltImage]:
+    """The same from what the engine lists."""
+    found = []
+    for row in rows:
+        labels = row["Labels"]
+        client = labels[LABEL_CLIENT]
+        for tag in row.get("RepoTags") or ():
+            if tag == "<none>:<none>":
+                continue
+            ours = tag.startswith(f"pannier-{client}:") and labels.get("pannier.base") == base
+            image = BuiltImage(
+                tag=tag,
+                client=client,
+                hook=labels.get(LABEL_HOOK, ""),
+                size=int(row["Size"]),
+                created=_time(row["Created"]),
+                current=tag in current,
+                older=ours and tag not in current,
+            )
+            found.append(image)
     return sorted(found, key=lambda image: image.tag)
 
 
