@@ -109,12 +109,16 @@ def test_what_an_agent_swaps_in_its_mount_is_no_source_for_others(
     assert "started without" in skipped.stderr
 
 
-@pytest.mark.parametrize("source", ["/", "/etc", "/proc", "~/.ssh", "~", "home", "other's files"])
+@pytest.mark.parametrize(
+    "source", ["/", "/etc", "/proc", "~/.ssh", "~", "home", "other's files", "~/else/groups/w"]
+)
 def test_what_is_never_a_source_stops_the_start(person: Person, source: str) -> None:
     """Also with an allowlist that says yes to everything; nothing is started."""
     home = Path(person.environ["HOME"])
     (home / ".ssh").mkdir()
-    (home / ".config/pannier").mkdir(parents=True)
+    (home / "else/groups/w").mkdir(parents=True)
+    (home / "else/pannier.yaml").touch()
+    (home / ".config/pannier").mkdir(parents=True, exist_ok=True)
     named = {"home": person.root, "other's files": person.group("other") / "files"}
     path = str(named.get(source, source)).replace("~", str(home))
     everything = {"mode": "rw", "git": True, "scan": False, "except": ["*"]}
