@@ -106,12 +106,12 @@ def test_only_the_memory_is_changed_unasked(copilot: Driven) -> None:
     """A command that reaches further is refused without a person, and runs when all is allowed."""
     command = {"command": f"rm {MEMORY}/note.md note.md", "description": "-"}
     with copilot.shell("further") as shell:
-        for words, left in (((), True), (("--yolo",), False)):
+        for words, left in (((), 2), (("--yolo",), 0)):
             shell.run("sh", "-c", f"touch {MEMORY}/note.md note.md")
             shell.script(Call("bash", command))
             shell.run("copilot", "-p", "tidy up", *words)
-            assert (copilot.group.files / "note.md").exists() is left
-            assert (copilot.group.memory / "note.md").exists() is left
+            listed = shell.run("sh", "-c", f"ls {MEMORY} .").stdout
+            assert listed.split().count("note.md") == left
 
 
 def test_memory_is_read_unasked(copilot: Driven) -> None:

@@ -57,7 +57,6 @@ def default_settings() -> dict[str, object]:
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "ide": {"hasSeenNudge": True},
-        "tools": {"useBuiltinRipgrep": False},
     }
 
 

@@ -88,18 +88,17 @@ def test_the_pinned_version_runs() -> None:
 def test_starter_becomes_the_client(tmp_path: Path) -> None:
     """The arguments reach the client behind what is always said: what it may read, and that it
     reports nothing. No parent process stays that would keep signals from it."""
-    node = tmp_path / "node"
-    node.write_text('#!/bin/sh\nprintf "%s\\n" $PPID "$@"\n')
-    node.chmod(0o755)
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" $PPID "$@"\n')
+    program.chmod(0o755)
     script = (IMAGE / "copilot").read_text()
-    assert script.count("/opt/node/bin/node") == 1
+    assert script.count("/opt/copilot/copilot") == 1
     starter = tmp_path / "copilot"
-    starter.write_text(script.replace("/opt/node/bin/node", str(node)))
+    starter.write_text(script.replace("/opt/copilot/copilot", str(program)))
     done = subprocess.run(
         ["sh", "-eu", starter, "-p", "a  b*", ""], capture_output=True, text=True, check=True
     )
-    parent, program, *words = done.stdout.split("\n")[:-1]
+    parent, *words = done.stdout.split("\n")[:-1]
     assert parent == str(os.getpid())
-    assert program == "/opt/copilot/index.js"
     assert words[:-3] == ["--add-dir", "/workspace", "--disable-client-telemetry"]
     assert words[-3:] == ["-p", "a  b*", ""]
