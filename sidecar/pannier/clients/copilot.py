@@ -7,12 +7,11 @@ import time
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "copilot"
 POLICY = "/etc/github-copilot/policy.d/pannier.json"
-HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 HOOK_SECONDS = 10
 """Copilot CLI counts a hook's timeout in seconds."""
 
@@ -32,7 +31,7 @@ def policy() -> dict[str, object]:
 
 
 def _hook(event: str) -> dict[str, object]:
-    command = f"{HOOK_PROGRAM} {event} --client {NAME}"
+    command = hook_command(event, NAME)
     return {"type": "command", "bash": command, "timeoutSec": HOOK_SECONDS}
 
 

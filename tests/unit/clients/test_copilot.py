@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from pannier.clients.client import Link
+from pannier.clients.client import Link, hook_command
 from pannier.clients.copilot import CLIENT
 from pannier.engine.recipes import data_dir
 from pannier_hook.clients import CLIENTS as HOOK
@@ -35,7 +35,7 @@ def test_hook_entries() -> None:
             event: [
                 {
                     "type": "command",
-                    "bash": f"/usr/local/bin/pannier-hook {ours} --client copilot",
+                    "bash": hook_command(ours, "copilot"),
                     "timeoutSec": 10,
                 }
             ]

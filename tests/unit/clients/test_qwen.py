@@ -135,7 +135,7 @@ def test_starter_becomes_the_client(tmp_path: Path) -> None:
     from it."""
     sandbox, program, parent, *words = _start(tmp_path)
     assert parent == str(os.getpid())
-    assert (sandbox, program) == ("pannier", "/usr/local/bin/qwen")
+    assert (sandbox, program) == ("pannier", str(tmp_path / "qwen"))
     assert words[0] == "--expose-gc"
     assert words[1].endswith("/qwen-code/cli.js")
     assert words[2:] == ["-p", "a  b*", ""]
