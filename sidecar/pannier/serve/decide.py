@@ -90,7 +90,7 @@ def decide(facts: Facts, memory: Memory, now: float) -> Decision:
     memory = replace(
         memory,
         silent=0 if facts.engine else memory.silent + 1,
-        first_looks=_first_looks(facts, memory),
+        drifted=_drifted(facts, memory),
     )
     troubles = current(facts, memory)
     before = memory.troubles
@@ -148,17 +148,17 @@ def _clear(facts: Facts, memory: Memory) -> Iterator[Action]:
         elif c.role != "up" and c.is_left and not c.is_there:
             yield Remove(c.group, c.id, c.name, f"left by a process that ended ({c.state})")
         elif c.is_there and c.drift and c.group in stopping:
-            first = memory.first_looks.get(c.id)
+            before = memory.drifted.get(c.id)
             # One look may fall into the moment in which somebody replaces a file.
-            if first is not None and c.look > first:
+            if before is not None and c.look > before:
                 why = f"it does not keep to its plan: {'; '.join(c.drift)}"
                 yield Remove(c.group, c.id, c.name, why, "warning")
 
 
-def _first_looks(facts: Facts, memory: Memory) -> Mapping[str, int]:
+def _drifted(facts: Facts, memory: Memory) -> Mapping[str, int]:
     if not facts.engine:
-        return memory.first_looks
-    return {c.id: memory.first_looks.get(c.id, c.look) for c in facts.containers if c.drift}
+        return memory.drifted
+    return {c.id: c.look for c in facts.containers if c.drift}
 
 
 def _start(facts: Facts, memory: Memory, now: float) -> Iterator[Action]:

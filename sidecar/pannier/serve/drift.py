@@ -25,7 +25,7 @@ def _differences(has: Sequence[Mount], plan: MountPlan, judge_extra: bool) -> It
         extra = mount.target.is_relative_to(EXTRA_ROOT)
         now = granted.get(mount.target)
         source = shown(str(mount.source))
-        if now is None and extra and not judge_extra:
+        if extra and not judge_extra:
             continue
         if now is None and mount.target in refused:
             yield f"{source} is mounted and would be refused now: {refused[mount.target].reason}"

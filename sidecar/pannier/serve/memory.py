@@ -50,8 +50,8 @@ class Memory:
     stamps: Mapping[str, str] = field(default_factory=dict)
     tries: Mapping[str, Tries] = field(default_factory=dict)
     up: Mapping[str, Up] = field(default_factory=dict)
-    first_looks: Mapping[str, int] = field(default_factory=dict)
-    """Container → the look at which it was first seen not to keep to its plan."""
+    drifted: Mapping[str, int] = field(default_factory=dict)
+    """Container → the last look, if by that it did not keep to its plan."""
     silent: int = 0
     """Rounds without an engine, in a row."""
 

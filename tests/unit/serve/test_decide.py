@@ -273,6 +273,70 @@ def test_a_broken_group_is_reported_and_the_others_go_on(story: Story) -> None:
     assert story.said == ["settings.mended"]
 
 
+def test_a_group_that_cannot_be_read_is_not_made_ready() -> None:
+    """Nobody knows what its client is."""
+    assert decide(facts(groups=(replace(SCOUT, error="x"),)), Memory(), 0.0).actions == ()
+
+
+def test_a_container_in_the_place_of_another_is_told(story: Story) -> None:
+    """Somebody stopped one and started the next between two rounds."""
+    story.round(facts(up("c1")))
+    assert story.round(facts(up("c2")), 1.0) == []
+    assert story.said == ["container.found", "container.ended"]
+    assert story.round(facts(), 100.0) == [Start("scout")]
+    assert "pannier-scout-c2" in story.words
+
+
+def test_of_two_containers_that_are_up_one_may_end(story: Story) -> None:
+    """The group is up as long as one is; the first by name stands for it."""
+    both = facts(up("c1"), up("c2"))
+    story.round(both)
+    assert "pannier-scout-c1" in story.words
+    assert story.round(both) == []
+    assert story.round(facts(up("c2")), 1.0) == []
+
+
+def test_what_became_of_a_container_that_is_gone_is_not_praised(story: Story) -> None:
+    """It does not keep to its plan again: it is not there."""
+    story.round(facts(up(drift=("x",), look=1)))
+    story.round(facts(up("c2")), 1.0)
+    assert "container.keeps" not in story.said
+
+
+def test_a_container_that_ended_has_no_drift(story: Story) -> None:
+    """Whatever was seen while it ran."""
+    story.round(facts(ended(group="calm", drift=("x",), look=1), groups=(CALM,)))
+    assert story.said == ["container.left"]
+
+
+def test_what_is_removed_is_not_also_reported_as_left(story: Story) -> None:
+    """One word a matter."""
+    run = ContainerFacts("r", "pannier-calm-r", "calm", "run", "created", abandoned=True)
+    gate = ContainerFacts("g", "pannier-calm-g", "calm", "run", "running", "", True, True)
+    actions = story.round(facts(run, gate, groups=(CALM,)))
+    assert [type(a) for a in actions] == [Remove, Remove]
+    assert story.said == []
+
+
+def test_a_failure_is_said_again_after_it_was_over(story: Story) -> None:
+    """Somebody brought the group up by hand in between."""
+    story.round(facts())
+    story.told(failed("refused"))
+    story.round(facts(up()), 1.0)
+    assert not story.memory.troubles
+    story.round(facts(), 100.0)
+    assert story.told(failed("refused"), 100.0) == ["start.failed"]
+
+
+def test_only_the_last_failure_of_a_group_holds(story: Story) -> None:
+    """After its image is there it is the start that fails."""
+    story.round(facts())
+    story.told(failed("no disk", "image.failed"))
+    story.told(failed("refused"))
+    story.round(facts(), 1.0)
+    assert [kind for _, kind, _ in story.memory.troubles] == ["start.failed"]
+
+
 def test_a_broken_home_starts_nothing_and_says_so(story: Story) -> None:
     """What to build on is not known then."""
     seen = replace(facts(), home_error="pannier.yaml: bse_image is not a setting")

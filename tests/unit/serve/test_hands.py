@@ -100,17 +100,21 @@ def test_a_build_that_dies_without_a_word_gives_its_status(
     assert "status -9" in outcome.event.message
 
 
-@pytest.mark.parametrize("script", ["sleep 1000", "trap '' TERM; sleep 1000 & wait; wait"])
+@pytest.mark.parametrize("script", ["wait", "trap '' TERM; wait; wait"])
 def test_an_ending_daemon_ends_its_build(
     able: Hands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str
 ) -> None:
     """With everything that the build started, also when it does not want to end."""
     monkeypatch.setattr(hands, "GRACE", 0.2)
-    program(monkeypatch, tmp_path, script)
+    child = tmp_path / "child"
+    os.mkfifo(child)
+    program(monkeypatch, tmp_path, f"sh -c 'echo $$ >{child}; exec sleep 1000' & {script}")
     list(able.act(None, BUILD))
     process = building(able)
+    grandchild = int(child.read_text())
     able.close()
     assert process.returncode is not None
+    assert not _runs(grandchild)
     assert able.building == ""
     able.close()
 
@@ -123,3 +127,12 @@ def test_a_build_that_cannot_begin_is_an_outcome(
     (outcome,) = able.act(None, BUILD)
     assert isinstance(outcome, Outcome)
     assert (outcome.event.event, outcome.failed) == ("image.failed", True)
+
+
+def _runs(pid: int) -> bool:
+    """Whether it still does anything: somebody may have to reap it yet."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
