@@ -20,9 +20,10 @@ from pannier.settings import HomeSettings
 
 
 @pytest.fixture
-def home(folder: Path) -> Home:
-    """A home with the group scout."""
+def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home with the group scout. Named: each test has a HOME that knows of no home."""
     home = Home(folder / "command")
+    monkeypatch.setenv("PANNIER_HOME", str(home.root))
     if not home.settings.exists():
         home.root.mkdir()
         for argv in (("init",), ("group", "add", "scout")):
