@@ -25,9 +25,9 @@ def as_on_host(environ: Mapping[str, str]) -> Mapping[str, str]:
     return {**environ, "PATH": path} if in_container(environ) else environ
 
 
-def mount_points() -> frozenset[Path]:
+def mount_points(file: Path = _MOUNTS) -> frozenset[Path]:
     """Where something is mounted in this process's own view, but for the root (proc(5))."""
-    points = (line.split(" ")[4] for line in _MOUNTS.read_text().splitlines())
+    points = (line.split(" ")[4] for line in file.read_text().splitlines())
     plain = {Path(_ESCAPE.sub(lambda m: chr(int(m[1], 8)), point)) for point in points}
     return frozenset(plain - {Path("/")})
 
@@ -38,8 +38,10 @@ def is_visible(path: Path, points: Iterable[Path]) -> bool:
 
 
 def checked(seen: Seen, grants: Grants, points: Iterable[Path]) -> Seen:
-    """The same request, at fault if the sidecar cannot see its root: that which the allowlist
-    names, else the source."""
+    """The same request, at fault if the sidecar cannot see the root that the allowlist names.
+
+    Where it names none, the source must be visible.
+    """
     if seen.way is None:
         return seen
     root = deciding(seen.way.real, grants.roots)
@@ -48,6 +50,6 @@ def checked(seen: Seen, grants: Grants, points: Iterable[Path]) -> Seen:
         return seen
     fault = (
         f"{path} is not mounted into the sidecar's own container, so it cannot be looked at; "
-        f"mount it there at the same path"
+        "mount it there at the same path"
     )
     return replace(seen, fault=fault, device=0, inode=0)

@@ -95,6 +95,20 @@ def test_what_belongs_to_somebody_else_is_given(root: Path) -> None:
 
 
 @root_only
+def test_what_belongs_to_a_person_stays_theirs_where_only_roots_is_given(root: Path) -> None:
+    """`only_of` names whose files are given; those of a third stay."""
+    (root / "mine").write_text("x")
+    (root / "theirs").write_text("x")
+    os.chown(root / "theirs", 12345, 12345)
+    safefs.give(root, *AGENT, only_of=0)
+    assert (root / "mine").stat().st_uid == AGENT[0]
+    assert (root / "theirs").stat().st_uid == 12345
+    os.chown(root, 12345, 12345)
+    safefs.give(root, *AGENT, only_of=0)
+    assert root.stat().st_uid == 12345
+
+
+@root_only
 def test_a_link_gives_nothing_away(root: Path, outside: Path) -> None:
     """What a link points to keeps its owner, and the link too: it needs none."""
     (root / "file").symlink_to(outside / "file")
