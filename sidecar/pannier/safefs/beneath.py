@@ -81,18 +81,23 @@ def like_folder(made: int, folder: int) -> None:
 
 
 def whole_name(root: Root, parts: tuple[str, ...]) -> str:
-    """How errors name a path. Of a root that is a descriptor only what lies below is known."""
+    """How errors name a path. Where a descriptor's folder lies, proc(5) says, if there is one."""
     below = "/".join(parts) or "."
-    return str(root / below) if isinstance(root, Path) else below
+    if isinstance(root, int):
+        try:
+            root = Path(f"/proc/self/fd/{root}").readlink()
+        except OSError:
+            return below
+    return str(root / below)
 
 
 @contextmanager
 def naming(root: Root, parts: tuple[str, ...]) -> Iterator[None]:
     """Errors name the whole path; what stands in the way of a path is an UnsafePath."""
-    name = whole_name(root, parts)
     try:
         yield
     except OSError as error:
+        name = whole_name(root, parts)
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise UnsafePath(
                 f"{name}: a link or a file stands in the place of a folder",

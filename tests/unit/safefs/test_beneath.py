@@ -259,4 +259,8 @@ def test_what_the_system_refuses_is_one_path_and_a_reason(root: Path) -> None:
     """The error of the system names the whole path, once, and nothing else."""
     with pytest.raises(FileNotFoundError) as caught:
         safefs.read(root, "a", "missing")
-    assert str(caught.value) == f"[Errno 2] No such file or directory: '{root}/a/missing'"
+    told = f"[Errno 2] No such file or directory: '{root}/a/missing'"
+    assert str(caught.value) == told
+    with safefs.open_directory(root, "a") as folder, pytest.raises(FileNotFoundError) as caught:
+        safefs.read(folder, "missing")
+    assert str(caught.value) == told
