@@ -12,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from pannier import clients, safefs
-from pannier.errors import PannierError, UsageError
+from pannier.errors import ClientNotKnown, PannierError, SettingsError, UsageError, reason
 from pannier.identity import Identity, choose
 from pannier.memory import scaffold
 from pannier.paths import MARKER, GroupPaths, Home, homes_file, in_container, known_homes
@@ -138,13 +138,30 @@ def get(home: Home, folder: str) -> Group:
     paths = home.group(folder)
     if paths.root.is_symlink():
         raise UsageError(f"{paths.root} is a symbolic link", "A group is a real folder.")
-    if not paths.settings.is_file():
+    if not _there(paths):
         known = ", ".join(p.folder for p in home.all_groups()) or "none yet"
         raise UsageError(
             f"no group {folder} in {home.root} (there are: {known})",
             f"Make it with: pannier group add {folder}",
         )
     return Group(paths, load(paths.settings, GroupSettings))
+
+
+def client_of(group: Group, name: str | None) -> clients.Client:
+    """The client that is asked for, else the group's. Raises ClientNotKnown, naming the file."""
+    if name is not None:
+        return clients.get(name)
+    try:
+        return clients.get(group.settings.client)
+    except ClientNotKnown as error:
+        raise ClientNotKnown(f"{group.paths.settings}: {error.message}", error.hint) from None
+
+
+def _there(paths: GroupPaths) -> bool:
+    try:
+        return paths.settings.is_file()
+    except PermissionError as error:
+        raise SettingsError(f"{paths.settings} cannot be read: {reason(error)}") from error
 
 
 def identity_of(paths: GroupPaths, environ: Mapping[str, str]) -> Identity:

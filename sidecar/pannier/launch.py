@@ -83,7 +83,7 @@ def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
     Raises UsageError, SettingsError, or RefusedMounts.
     """
     group = groups.get(home, wish.folder)
-    client = clients.get(wish.client or group.settings.client)
+    client = groups.client_of(group, wish.client)
     running.check_thread(wish.thread)
     mount_plan = mounts.plan_for(home, group.paths, group.settings, client.name, environ)
     if mount_plan.refused and not wish.skip_refused:

@@ -115,7 +115,15 @@ class Home:
         if not self.groups.is_dir():
             return []
         found = (p for p in self.groups.iterdir() if FOLDER.fullmatch(p.name))
-        return [GroupPaths(p) for p in sorted(found) if (p / "group.yaml").is_file()]
+        return [GroupPaths(p) for p in sorted(found) if _holds_settings(p)]
+
+
+def _holds_settings(folder: Path) -> bool:
+    """One that cannot be looked into counts: whoever reads its settings says what is wrong."""
+    try:
+        return (folder / "group.yaml").is_file()
+    except PermissionError:
+        return True
 
 
 def find_home(option: str | None, environ: Mapping[str, str], cwd: Path) -> Home:

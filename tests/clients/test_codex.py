@@ -52,11 +52,10 @@ def test_first_start_with_a_key_asks_nothing(codex: Driven) -> None:
 
 def test_working_directory_with_settings_is_trusted(codex: Driven) -> None:
     """Codex asks whether a folder with settings in it is trusted, but not about `files/`."""
-    settings = codex.group.files / ".codex"
     with codex.shell("trust") as shell:
         shell.run("mkdir", ".codex")
         shell.run("sh", "-c", "echo 'hide_agent_reasoning = true' >.codex/config.toml")
-        assert settings.is_dir()
+        shell.run("test", "-s", "/workspace/agent/files/.codex/config.toml")
         shell.terminal("codex", "trusted here").wait_for("Worked for")
         shell.run("rm", "-r", ".codex")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pannier import clients
+from pannier import clients, groups
 from pannier.engine import Engine, images
 from pannier.paths import Home
 from pannier.settings import HomeSettings
@@ -25,19 +25,23 @@ def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     home = Home(folder / "command")
     monkeypatch.setenv("PANNIER_HOME", str(home.root))
     if not home.settings.exists():
-        home.root.mkdir()
-        for argv in (("init",), ("group", "add", "scout")):
-            _pannier(home, *argv).check_returncode()
+        groups.init(home.root, os.environ)
+        _pannier(home, "group", "add", "scout").check_returncode()
     return home
 
 
-def _argv(*argv: str) -> list[str]:
-    return [sys.executable, "-m", "pannier", *argv]
+def _argv(home: Home, *argv: str) -> list[str]:
+    return [sys.executable, "-m", "pannier", "--home", str(home.root), *argv]
 
 
 def _pannier(home: Home, *argv: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        _argv(*argv), cwd=home.root, env=os.environ, capture_output=True, text=True, timeout=300
+        _argv(home, *argv),
+        cwd=home.root,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
@@ -78,7 +82,10 @@ def test_hook_that_is_not_registered(engine: Engine, home: Home) -> None:
 def test_interrupted(engine: Engine, home: Home) -> None:
     """Ctrl-C in the middle ends with status 130, and nothing is left behind."""
     running = subprocess.Popen(
-        _argv("verify", "scout"), cwd=home.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        _argv(home, "verify", "scout"),
+        cwd=home.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     try:
         deadline = time.monotonic() + 60

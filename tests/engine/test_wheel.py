@@ -1,4 +1,4 @@
-"""What is installed is what was tested: the wheel, in an empty environment, without the checkout."""
+"""What is installed is what was tested: the wheel, in an empty environment, no checkout near."""
 
 from __future__ import annotations
 

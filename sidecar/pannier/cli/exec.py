@@ -6,13 +6,15 @@ import click
 
 from pannier import running
 from pannier.cli.context import Context
-from pannier.cli.options import program_options
+from pannier.cli.options import not_empty, program_options
 from pannier.engine import Engine
 
 
 @click.command("exec")
 @click.argument("folder")
-@click.option("--client", help="Which, when containers of several clients are up.")
+@click.option(
+    "--client", callback=not_empty, help="Which, when containers of several clients are up."
+)
 @program_options
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: for programs.")

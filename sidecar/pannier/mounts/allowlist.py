@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from pannier.errors import SettingsError
+from pannier.errors import SettingsError, reason
 from pannier.paths import FOLDER, allowlist_file, person_home
 from pannier.settings import Strict, parse
 
@@ -108,7 +108,7 @@ def load(environ: Mapping[str, str]) -> Loaded:
     except FileNotFoundError:
         return Loaded(file, error=f"there is no allowlist {file}", missing=True)
     except (OSError, UnicodeDecodeError) as error:
-        return Loaded(file, error=f"the allowlist {file} cannot be read: {error}")
+        return Loaded(file, error=f"the allowlist {file} cannot be read: {reason(error)}")
     try:
         return Loaded(file, parse_allowlist(text, str(file)))
     except SettingsError as error:
