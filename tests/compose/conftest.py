@@ -17,6 +17,7 @@ import pytest
 from pannier.engine import Container, Engine
 
 CHECKOUT = Path(__file__).parents[2]
+OWNER = 4321
 _NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".engine", ".*_cache", "__pycache__", "state")
 
 
@@ -81,6 +82,9 @@ def clone(engine: Engine) -> Iterator[Clone]:
             shutil.rmtree(group)
     for folder in (".config/pannier", "notes"):
         (person / folder).mkdir(parents=True)
+    if os.geteuid() == 0:  # most checkouts are somebody's who is not root
+        for path in (root, *root.rglob("*"), person, *person.rglob("*")):
+            os.chown(path, OWNER, OWNER, follow_symlinks=False)
     page = (root / "docs/compose.md").read_text()
     (override,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)
     (root / "compose.override.yaml").write_text(override)

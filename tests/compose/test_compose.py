@@ -54,6 +54,15 @@ def test_one_command_brings_the_demo_group_up(clone: Clone, agent: Container) ->
     assert problems == [], doctor.stderr
 
 
+def test_everything_belongs_to_who_made_the_clone(
+    clone: Clone, engine: Engine, agent: Container
+) -> None:
+    """The agent runs as they do, and the sidecar, which is root, leaves nothing of root's."""
+    owner = clone.home.stat().st_uid
+    assert engine.exec(agent.id, ["id", "-u"]) == (0, f"{owner}\n")
+    assert {path.stat().st_uid for path in clone.home.rglob("*")} == {owner}
+
+
 def test_memory_edited_on_the_host_is_seen(clone: Clone, agent: Container) -> None:
     """In the agent's next fresh context, through the hook."""
     index = clone.demo / "memory/index.md"

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from pannier import __version__, owner, safefs
 from pannier.errors import PannierError
 from pannier.paths import Home
+from pannier.safefs.beneath import like_folder
 
 FILE = "serve.json"
 LOCK = "serve.lock"
@@ -112,7 +113,9 @@ def take_place(home: Home) -> Iterator[Place]:
 def _open_lock(home: Home) -> int:
     with safefs.open_directory(home.state) as folder:
         flags = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.open(LOCK, flags, 0o644, dir_fd=folder)
+        lock = os.open(LOCK, flags, 0o644, dir_fd=folder)
+        like_folder(lock, folder)
+        return lock
 
 
 def _locked(lock: int) -> bool:
