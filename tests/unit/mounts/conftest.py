@@ -84,7 +84,7 @@ def person(tmp_path: Path) -> Person:
     """A person with a home, a group `scout` that asks for nothing, and a folder `work`."""
     root = Path(os.path.realpath(tmp_path)) / "person"
     person = Person(root, {"HOME": str(root), "PATH": "/usr/bin"})
-    person.make("work/", "agents/pannier.yaml", "agents/groups/")
+    person.make("code/", "agents/pannier.yaml", "agents/groups/")
     person.asks()
     return person
 

@@ -21,11 +21,11 @@ from pannier.mounts.change import Grant
 def test_allow_makes_the_file_and_deny_empties_it(person: Person) -> None:
     """From no file to an entry with all that was said, and back to none."""
     words = ("--rw", "--group", "scout", "--description", "my: site", "--except", ".env", "--git")
-    done = typed(person, "allow", "~/work", *words, "--no-scan")
+    done = typed(person, "allow", "~/code", *words, "--no-scan")
     assert done.exit_code == 0, done.output
     (entry,) = entries(person)
     assert entry.model_dump(by_alias=True) == {
-        "path": f"{person.root}/work",
+        "path": f"{person.root}/code",
         "mode": "rw",
         "groups": ("scout",),
         "description": "my: site",
@@ -35,39 +35,39 @@ def test_allow_makes_the_file_and_deny_empties_it(person: Person) -> None:
     }
     assert person.allowlist.stat().st_mode & 0o777 == 0o600
     assert person.allowlist.parent.stat().st_mode & 0o777 == 0o700
-    assert typed(person, "deny", "~/work").exit_code == 0
+    assert typed(person, "deny", "~/code").exit_code == 0
     assert entries(person) == ()
 
 
 def test_allow_adds_and_takes_nothing_away(person: Person) -> None:
     """A second `allow` widens the entry there is; one that adds nothing changes nothing."""
-    typed(person, "allow", "~/work", "--rw", "--group", "scout", "--except", ".env")
+    typed(person, "allow", "~/code", "--rw", "--group", "scout", "--except", ".env")
     named = ("--group", "scout", "--group", "writer")
-    typed(person, "allow", "~/work", *named, "--except", ".npmrc")
+    typed(person, "allow", "~/code", *named, "--except", ".npmrc")
     (entry,) = entries(person)
     assert (entry.mode, entry.groups) == ("rw", ("scout", "writer"))
     assert entry.excepted == (".env", ".npmrc")
     before = person.allowlist.stat().st_mtime_ns
-    assert "Allowed already" in typed(person, "allow", "~/work").output
+    assert "Allowed already" in typed(person, "allow", "~/code").output
     assert person.allowlist.stat().st_mtime_ns == before
 
 
 def test_an_entry_for_all_groups_is_not_narrowed(person: Person) -> None:
     """`--group` on an entry that is for all says that it still is."""
-    typed(person, "allow", "~/work")
-    done = typed(person, "allow", "~/work", "--group", "scout")
+    typed(person, "allow", "~/code")
+    done = typed(person, "allow", "~/code", "--group", "scout")
     assert "allowed for every group already" in done.output
     assert entries(person)[0].groups is None
 
 
 def test_a_dry_run_writes_nothing(person: Person) -> None:
     """It shows the entry, and the file is as before or not there at all."""
-    done = typed(person, "allow", "~/work", "--dry-run")
+    done = typed(person, "allow", "~/code", "--dry-run")
     assert "Would write to" in done.output
     assert not person.allowlist.parent.exists()
-    person.allow({"path": "~/work"})
+    person.allow({"path": "~/code"})
     before = person.allowlist.read_text()
-    assert "Would remove from" in typed(person, "deny", "~/work", "--dry-run").output
+    assert "Would remove from" in typed(person, "deny", "~/code", "--dry-run").output
     assert person.allowlist.read_text() == before
 
 
@@ -75,7 +75,7 @@ def test_a_dry_run_writes_nothing(person: Person) -> None:
     ("path", "reason"),
     [
         ("~/nothing", "does not exist"),
-        ("~/work/file", "only folders are mounted"),
+        ("~/code/file", "only folders are mounted"),
         ("/etc", "never a source"),
         ("/", "never a source"),
         ("~/agents/groups", "never a source"),
@@ -86,7 +86,7 @@ def test_a_dry_run_writes_nothing(person: Person) -> None:
 )
 def test_what_can_never_be_mounted_is_not_allowed(person: Person, path: str, reason: str) -> None:
     """It is refused when it is written, not at the next start; the file is not touched."""
-    person.make("work/file", ".config/pannier/", "elsewhere/pannier.yaml", "elsewhere/groups/w/")
+    person.make("code/file", ".config/pannier/", "elsewhere/pannier.yaml", "elsewhere/groups/w/")
     (person.root / "loop").symlink_to("loop")
     with pytest.raises(UsageError, match=reason):
         change.allow(Grant(_place(person, path)), person.home, person.environ)
@@ -102,30 +102,30 @@ def test_a_folder_that_holds_a_forbidden_place_may_be_a_root(person: Person) -> 
     done = typed(person, "allow", "~")
     assert done.exit_code == 0
     assert "never a source; other folders below it may be" in done.output
-    person.asks(("~/work", "w", "ro"))
+    person.asks(("~/code", "w", "ro"))
     assert person.granted()
 
 
 def test_a_group_that_cannot_be_is_not_written(person: Person) -> None:
     """What would break the file is refused before it is written."""
-    done = typed(person, "allow", "~/work", "--group", "No Such")
+    done = typed(person, "allow", "~/code", "--group", "No Such")
     assert isinstance(done.exception, UsageError)
     assert not person.allowlist.exists()
 
 
 def test_deny_says_when_there_is_nothing_to_remove(person: Person) -> None:
     """An entry of a wider root is not guessed at."""
-    person.allow({"path": "~/work"})
+    person.allow({"path": "~/code"})
     with pytest.raises(UsageError, match="has no entry for"):
-        change.deny(person.root / "work/site", person.environ)
+        change.deny(person.root / "code/site", person.environ)
     assert len(entries(person)) == 1
 
 
 def test_an_entry_can_be_denied_when_its_folder_is_gone(person: Person) -> None:
     """Also through the path that was written in the file."""
-    person.allow({"path": "~/gone"}, {"path": "~/work"})
+    person.allow({"path": "~/gone"}, {"path": "~/code"})
     assert typed(person, "deny", "~/gone").exit_code == 0
-    assert [e.path for e in entries(person)] == ["~/work"]
+    assert [e.path for e in entries(person)] == ["~/code"]
 
 
 def test_a_broken_file_is_not_edited(person: Person) -> None:
@@ -133,8 +133,8 @@ def test_a_broken_file_is_not_edited(person: Person) -> None:
     person.allow()
     person.allowlist.write_text("allow:\n  - path: /a  # mine\n    mod: ro\n")
     for call in (
-        lambda: change.allow(Grant(person.root / "work"), None, person.environ),
-        lambda: change.deny(person.root / "work", person.environ),
+        lambda: change.allow(Grant(person.root / "code"), None, person.environ),
+        lambda: change.deny(person.root / "code", person.environ),
     ):
         with pytest.raises(SettingsError, match="mod is not a setting"):
             call()
@@ -146,18 +146,18 @@ def test_a_file_that_is_a_link_stays_one(person: Person) -> None:
     person.make("dotfiles/mounts.yaml", ".config/pannier/")
     person.allowlist.symlink_to(person.root / "dotfiles/mounts.yaml")
     (person.root / "dotfiles/mounts.yaml").write_text("# mine\n")
-    typed(person, "allow", "~/work")
+    typed(person, "allow", "~/code")
     assert person.allowlist.is_symlink()
     assert (person.root / "dotfiles/mounts.yaml").read_text().startswith("# mine\nallow:\n")
 
 
 def _allow(root: Path, number: int) -> None:
-    change.allow(Grant(root / f"work/{number}"), None, {"HOME": str(root)})
+    change.allow(Grant(root / f"code/{number}"), None, {"HOME": str(root)})
 
 
 def test_two_editors_at_once_lose_nothing(person: Person) -> None:
     """Every entry that was written is there, and the file is whole."""
-    person.make(*(f"work/{n}/" for n in range(12)))
+    person.make(*(f"code/{n}/" for n in range(12)))
     spawn = multiprocessing.get_context("fork")
     editors = [spawn.Process(target=_allow, args=(person.root, n)) for n in range(12)]
     for editor in editors:
@@ -182,7 +182,7 @@ def test_an_editor_that_knows_no_lock_loses_nothing_either(
 
     monkeypatch.setattr(safefs, "write", write)
     with pytest.raises(PannierError, match="was changed by somebody else"):
-        change.allow(Grant(person.root / "work"), None, person.environ)
+        change.allow(Grant(person.root / "code"), None, person.environ)
     assert person.allowlist.read_text() == "allow: []  # saved just now\n"
 
 
@@ -190,7 +190,7 @@ def test_show_prints_the_plan_for_programs(person: Person) -> None:
     """`--json` has just these names, and a refusal does not change the status."""
     person.make("docs/")
     person.allow({"path": "~/docs"})
-    person.asks(("~/docs", "d", "ro"), ("~/work", "w", "rw"))
+    person.asks(("~/docs", "d", "ro"), ("~/code", "w", "rw"))
     done = typed(person, "show", "scout", "--json")
     assert done.exit_code == 0
     shown = json.loads(done.stdout)
@@ -203,21 +203,21 @@ def test_show_prints_the_plan_for_programs(person: Person) -> None:
     assert len(shown["mounts"]) == 9
     assert shown["refused"] == [
         {
-            "source": "~/work",
+            "source": "~/code",
             "target": "w",
             "reason": "no entry of the allowlist holds it",
-            "grant": f"pannier mounts allow {person.root}/work --rw --group scout",
+            "grant": f"pannier mounts allow {person.root}/code --rw --group scout",
         }
     ]
 
 
 def test_show_prints_the_plan_for_people(person: Person) -> None:
     """Each mount in a line; each refusal with its reason and its way out."""
-    person.asks(("~/work", "w", "ro"))
+    person.asks(("~/code", "w", "ro"))
     done = typed(person, "show", "scout")
     assert "/workspace/agent/memory" in done.output
-    assert "refused  ~/work → w" in done.output
-    assert f"grant it with: pannier mounts allow {person.root}/work --group scout" in done.output
+    assert "refused  ~/code → w" in done.output
+    assert f"grant it with: pannier mounts allow {person.root}/code --group scout" in done.output
 
 
 def test_show_names_a_group_that_is_not_there(person: Person) -> None:
@@ -228,8 +228,8 @@ def test_show_names_a_group_that_is_not_there(person: Person) -> None:
 def test_list_shows_the_entries_or_the_error(person: Person) -> None:
     """As YAML, as JSON, and with status 1 when the file grants nothing because it is broken."""
     assert "No allowlist yet" in typed(person, "list").output
-    person.allow({"path": "~/work", "mode": "rw"}, block=("*.csv",))
-    assert "  - path: ~/work\n    mode: rw\n  also blocked: *.csv" in typed(person, "list").output
+    person.allow({"path": "~/code", "mode": "rw"}, block=("*.csv",))
+    assert "  - path: ~/code\n    mode: rw\n  also blocked: *.csv" in typed(person, "list").output
     shown = json.loads(typed(person, "list", "--json").stdout)
     assert shown["allow"][0]["except"] == []
     assert shown["block"] == ["*.csv"]
@@ -244,7 +244,7 @@ def test_the_allowlist_can_be_edited_outside_of_every_home(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It belongs to the person, not to a project."""
-    monkeypatch.chdir(person.root / "work")
+    monkeypatch.chdir(person.root / "code")
     done = CliRunner().invoke(pannier, ["mounts", "allow", "."], env=person.environ)
     assert done.exit_code == 0, done.output
-    assert entries(person)[0].path == os.path.realpath(person.root / "work")
+    assert entries(person)[0].path == os.path.realpath(person.root / "code")

@@ -20,17 +20,17 @@ from pannier.mounts import facts
         *("vault.kdbx", "private_key", ".git-credentials", ".password-store"),
     ],
 )
-@pytest.mark.parametrize("where", ["work/{}", "work/a/b/{}"])
+@pytest.mark.parametrize("where", ["code/{}", "code/a/b/{}"])
 def test_a_blocked_name_below_a_source_refuses_it(person: Person, name: str, where: str) -> None:
     """At whatever depth, as a file or a folder; the reason lists where, the line excepts it."""
     person.make(where.format(name))
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     refusal = person.refused()
-    found = where.format(name).removeprefix("work/")
+    found = where.format(name).removeprefix("code/")
     assert refusal.reason == f"it holds blocked names: {found}"
-    assert refusal.grant == f"pannier mounts allow {person.root}/work --except {name}"
-    person.allow({"path": "~/work", "except": [name]})
+    assert refusal.grant == f"pannier mounts allow {person.root}/code --except {name}"
+    person.allow({"path": "~/code", "except": [name]})
     assert person.granted()
 
 
@@ -43,65 +43,65 @@ def test_a_blocked_name_below_a_source_refuses_it(person: Person, name: str, whe
 )
 def test_a_name_that_only_resembles_a_blocked_one_passes(person: Person, name: str) -> None:
     """Whole parts of a path are compared, and published examples are no secret."""
-    person.make(f"work/{name}")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.make(f"code/{name}")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     assert person.granted()
 
 
 def test_a_blocked_name_in_the_path_of_a_source_refuses_it(person: Person) -> None:
     """Also the folders above it count."""
-    person.make("work/.aws/sub/")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work/.aws/sub", "w", "ro"))
-    assert f"blocked names: {person.root}/work/.aws" in person.refused().reason
-    person.allow({"path": "~/work/.aws", "except": [".aws"]})
+    person.make("code/.aws/sub/")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code/.aws/sub", "w", "ro"))
+    assert f"blocked names: {person.root}/code/.aws" in person.refused().reason
+    person.allow({"path": "~/code/.aws", "except": [".aws"]})
     assert person.granted()
 
 
 def test_many_blocked_names_are_counted_and_the_line_stays_short(person: Person) -> None:
     """The reason shows the first and says how many more; the line excepts the pattern."""
-    person.make(*(f"work/{n}/.env.{n}" for n in range(10, 22)), "work/z/.netrc")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.make(*(f"code/{n}/.env.{n}" for n in range(10, 22)), "code/z/.netrc")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     refusal = person.refused()
     assert refusal.reason.endswith(
         "10/.env.10, 11/.env.11, 12/.env.12, 13/.env.13, 14/.env.14 and 8 more"
     )
-    assert refusal.grant.endswith("/work --except '.env.*' --except .netrc")
+    assert refusal.grant.endswith("/code --except '.env.*' --except .netrc")
 
 
 def test_a_person_can_block_and_except_by_pattern(person: Person) -> None:
     """Patterns of the person's own block further names, also those that pass otherwise."""
-    person.make("work/customers.csv", "work/.env.example")
-    person.asks(("~/work", "w", "ro"))
-    person.allow({"path": "~/work"}, block=("*.csv", ".env.example"))
+    person.make("code/customers.csv", "code/.env.example")
+    person.asks(("~/code", "w", "ro"))
+    person.allow({"path": "~/code"}, block=("*.csv", ".env.example"))
     assert person.refused().reason == "it holds blocked names: .env.example, customers.csv"
-    person.allow({"path": "~/work", "except": ["*.csv", ".env.example"]}, block=("*.CSV",))
+    person.allow({"path": "~/code", "except": ["*.csv", ".env.example"]}, block=("*.CSV",))
     assert person.granted()
 
 
 def test_a_name_that_a_terminal_would_obey_is_shown_as_text(person: Person) -> None:
     """File names may come from an agent; none reaches the terminal raw."""
-    person.make("work/.env.\x1b[2Jx")
-    (person.root / "work" / os.fsdecode(b".env.\xff")).touch()
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.make("code/.env.\x1b[2Jx")
+    (person.root / "code" / os.fsdecode(b".env.\xff")).touch()
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     refusal = person.refused()
     assert refusal.reason.isprintable()
     assert refusal.grant.isprintable()
     assert r".env.\x1b[2Jx" in refusal.reason
-    person.allow({"path": "~/work", "except": [".env.?[[]2Jx", ".env.?"]})
+    person.allow({"path": "~/code", "except": [".env.?[[]2Jx", ".env.?"]})
     assert person.granted()
 
 
 def test_links_below_a_source_are_no_way_out(person: Person) -> None:
     """A link resolves inside the container, so it is not followed and refuses nothing."""
     person.make("private/.env")
-    (person.root / "work/link").symlink_to(person.root / "private")
-    (person.root / "work/loop").symlink_to(".")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    (person.root / "code/link").symlink_to(person.root / "private")
+    (person.root / "code/loop").symlink_to(".")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     assert person.granted()
 
 
@@ -113,27 +113,27 @@ def test_a_tree_with_too_many_entries_is_refused(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unless its entry says `scan: false`; then only the folder's own names are looked at."""
-    person.make(*(f"work/a/{n}" for n in range(5)), "work/a/.env")
-    person.allow({"path": "~/work", "except": [".env"]})
-    person.asks(("~/work", "w", "ro"))
+    person.make(*(f"code/a/{n}" for n in range(5)), "code/a/.env")
+    person.allow({"path": "~/code", "except": [".env"]})
+    person.asks(("~/code", "w", "ro"))
     _limit(monkeypatch, 7)
     assert person.granted()
     _limit(monkeypatch, 6)
     assert "it holds more than 200,000 entries" in person.refused().reason
     assert person.refused().grant.endswith("--no-scan")
-    person.allow({"path": "~/work", "scan": False})
+    person.allow({"path": "~/code", "scan": False})
     assert person.granted()
-    person.make("work/.netrc")
+    person.make("code/.netrc")
     assert person.refused().reason == "it holds blocked names: .netrc"
 
 
 def test_a_narrower_entry_says_again_what_the_wider_one_said(person: Person) -> None:
     """The line of a refusal keeps `scan: false` and the groups of the root that decides now."""
-    person.make("work/site/deep/.env")
-    person.allow({"path": "~/work", "scan": False, "groups": ["scout", "writer"]})
-    person.asks(("~/work/site", "w", "rw"))
+    person.make("code/site/deep/.env")
+    person.allow({"path": "~/code", "scan": False, "groups": ["scout", "writer"]})
+    person.asks(("~/code/site", "w", "rw"))
     assert person.refused().grant == (
-        f"pannier mounts allow {person.root}/work/site --rw --group scout --group writer --no-scan"
+        f"pannier mounts allow {person.root}/code/site --rw --group scout --group writer --no-scan"
     )
 
 
@@ -146,9 +146,9 @@ def test_a_folder_that_cannot_be_looked_into_refuses_its_source(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What we cannot see an agent might; an entry can except it by name."""
-    person.make("work/lost+found/", "work/x")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.make("code/lost+found/", "code/x")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     real = os.open
 
     def refuse(path: Any, *args: Any, **more: Any) -> int:
@@ -160,7 +160,7 @@ def test_a_folder_that_cannot_be_looked_into_refuses_its_source(
     refusal = person.refused()
     assert refusal.reason == "it holds folders that cannot be looked into: lost+found"
     assert refusal.grant.endswith("--except lost+found")
-    person.allow({"path": "~/work", "except": ["lost+found"]})
+    person.allow({"path": "~/code", "except": ["lost+found"]})
     assert person.granted()
 
 
@@ -168,18 +168,18 @@ def test_a_tree_that_is_too_deep_cannot_be_looked_into(
     person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing hides below a chain of folders."""
-    person.make("work/" + "d/" * (safefs.DEPTH_LIMIT + 1) + ".env")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.make("code/" + "d/" * (safefs.DEPTH_LIMIT + 1) + ".env")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     assert "cannot be looked into: d/d/" in person.refused().reason
 
 
 REPOSITORIES = {
-    "at the top": ("work/.git/", "work/.git/config"),
-    "below": ("work/a/b/.git/",),
-    "a worktree or submodule": ("work/sub/.git",),
-    "bare": ("work/x.git/HEAD", "work/x.git/objects/", "work/x.git/refs/"),
-    "bare, the source itself": ("work/HEAD", "work/objects/", "work/refs/"),
+    "at the top": ("code/.git/", "code/.git/config"),
+    "below": ("code/a/b/.git/",),
+    "a worktree or submodule": ("code/sub/.git",),
+    "bare": ("code/x.git/HEAD", "code/x.git/objects/", "code/x.git/refs/"),
+    "bare, the source itself": ("code/HEAD", "code/objects/", "code/refs/"),
 }
 
 
@@ -187,24 +187,24 @@ REPOSITORIES = {
 def test_a_writable_source_that_holds_a_repository_is_refused(person: Person, kind: str) -> None:
     """Whoever writes there can make the host run code; reading it does no harm."""
     person.make(*REPOSITORIES[kind])
-    person.allow({"path": "~/work", "mode": "rw"})
-    person.asks(("~/work", "w", "ro"))
+    person.allow({"path": "~/code", "mode": "rw"})
+    person.asks(("~/code", "w", "ro"))
     assert person.granted()
-    person.asks(("~/work", "w", "rw"))
+    person.asks(("~/code", "w", "rw"))
     refusal = person.refused()
     assert refusal.reason.startswith("it holds a git repository (")
-    assert refusal.grant == f"pannier mounts allow {person.root}/work --rw --git"
-    person.allow({"path": "~/work", "mode": "rw", "git": True})
+    assert refusal.grant == f"pannier mounts allow {person.root}/code --rw --git"
+    person.allow({"path": "~/code", "mode": "rw", "git": True})
     assert person.granted()
 
 
 @pytest.mark.parametrize(
     ("made", "source"),
     [
-        (("work/.git/hooks/",), "~/work/.git/hooks"),
+        (("code/.git/hooks/",), "~/code/.git/hooks"),
         (
-            ("work/x.git/HEAD", "work/x.git/objects/", "work/x.git/refs/", "work/x.git/hooks/"),
-            "~/work/x.git/hooks",
+            ("code/x.git/HEAD", "code/x.git/objects/", "code/x.git/refs/", "code/x.git/hooks/"),
+            "~/code/x.git/hooks",
         ),
     ],
 )
@@ -213,6 +213,6 @@ def test_the_inside_of_a_repository_counts_as_one(
 ) -> None:
     """A hooks folder alone is as good as the repository."""
     person.make(*made)
-    person.allow({"path": "~/work", "mode": "rw"})
+    person.allow({"path": "~/code", "mode": "rw"})
     person.asks((source, "w", "rw"))
     assert "a git repository (around it)" in person.refused().reason

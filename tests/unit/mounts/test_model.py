@@ -24,7 +24,7 @@ from pannier.settings import GroupSettings, load
 
 LIMIT = 8
 
-PLAIN = st.sampled_from(["work", "docs", "site", "x"])
+PLAIN = st.sampled_from(["code", "docs", "site", "x"])
 BAD = st.sampled_from([".env", ".env.local", ".ssh", "secret-1"])
 GIT = st.sampled_from([".git", "HEAD", "objects", "refs"])
 NAMES = st.one_of(PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, st.just(".env.example"), BAD, GIT)
@@ -39,8 +39,8 @@ SELDOM = st.sampled_from([False] * 7 + [True])
 @st.composite
 def worlds(draw: st.DrawFn) -> dict[str, Any]:
     """Folders, files and links below a person's folder; an allowlist; what two groups ask for."""
-    folders = ["work", *("/".join(parts) for parts in draw(FOLDERS))]
-    folders = [draw(st.sampled_from([f, f"work/{f}", f"work/{f}"])) for f in folders]
+    folders = ["code", *("/".join(parts) for parts in draw(FOLDERS))]
+    folders = [draw(st.sampled_from([f, f"code/{f}", f"code/{f}"])) for f in folders]
     somewhere = st.sampled_from(folders)
     links = draw(st.lists(st.tuples(somewhere, st.sampled_from("lm"), somewhere), max_size=3))
     ends = [*folders, *(f"{f}/{name}" for f, name, _ in links)]
@@ -66,7 +66,7 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
 
     allow = None
     if not draw(SELDOM):
-        roots = [draw(st.sampled_from(["~", "~/work"])), *(path() for _ in range(3))]
+        roots = [draw(st.sampled_from(["~", "~/code"])), *(path() for _ in range(3))]
         allow = {root: draw(entry) for root in roots[: draw(st.integers(1, 4))]}
     return {
         "folders": folders,

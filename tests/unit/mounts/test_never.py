@@ -49,7 +49,7 @@ def test_the_reason_names_the_place(person: Person, source: str, reason: str) ->
     assert person.refused().reason.startswith(reason.format(root=person.root))
 
 
-@pytest.mark.parametrize("source", ["~/.config/other", "~/work/bin", "~/.local/share/notes"])
+@pytest.mark.parametrize("source", ["~/.config/other", "~/code/bin", "~/.local/share/notes"])
 def test_what_lies_beside_such_a_place_can_be_a_source(person: Person, source: str) -> None:
     """The rule is about the place, its folders and what it holds, and about nothing else."""
     (person.root / source[2:]).mkdir(parents=True)
@@ -76,16 +76,16 @@ def test_where_a_place_really_lies_is_never_a_source(person: Person) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("DOCKER_HOST", "unix://{root}/work/engine/docker.sock"),
-        ("XDG_RUNTIME_DIR", "{root}/work/engine"),
-        ("PATH", "/usr/bin:{root}/work/tools"),
-        ("XDG_CONFIG_HOME", "{root}/work/config"),
+        ("DOCKER_HOST", "unix://{root}/code/engine/docker.sock"),
+        ("XDG_RUNTIME_DIR", "{root}/code/engine"),
+        ("PATH", "/usr/bin:{root}/code/tools"),
+        ("XDG_CONFIG_HOME", "{root}/code/config"),
     ],
 )
 def test_the_environment_names_further_places(person: Person, name: str, value: str) -> None:
     """The engine's socket, the session's sockets, the PATH, and the configuration, wherever."""
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     assert person.granted()
     person.environ[name] = value.format(root=person.root)
     assert "never a source" in person.refused().reason
@@ -93,9 +93,9 @@ def test_the_environment_names_further_places(person: Person, name: str, value: 
 
 def test_the_tools_of_a_project_in_the_path_do_not_count(person: Person) -> None:
     """An active virtual environment does not make its project a forbidden place."""
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
-    work = f"{person.root}/work"
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
+    work = f"{person.root}/code"
     person.environ["VIRTUAL_ENV"] = f"{work}/.venv"
     person.environ["PATH"] = f"{work}/.venv/bin:{work}/node_modules/.bin:/usr/bin"
     assert person.granted()
@@ -103,67 +103,67 @@ def test_the_tools_of_a_project_in_the_path_do_not_count(person: Person) -> None
 
 def test_the_socket_of_a_docker_context_is_never_a_source(person: Person) -> None:
     """Also an engine that no variable names is out of reach."""
-    person.make("work/engine/")
+    person.make("code/engine/")
     meta = person.root / ".docker/contexts/meta/abc/meta.json"
     meta.parent.mkdir(parents=True)
-    socket = f"unix://{person.root}/work/engine/docker.sock"
+    socket = f"unix://{person.root}/code/engine/docker.sock"
     meta.write_text('{"Endpoints": {"docker": {"Host": "%s"}}}' % socket)  # noqa: UP031
     (meta.parent.parent / "odd").mkdir()
     (meta.parent.parent / "odd/meta.json").write_text("[]")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     assert "the engine's socket" in person.refused().reason
 
 
 def test_a_source_below_a_folder_that_a_group_writes_is_refused(person: Person) -> None:
     """It could be swapped between check and start; whose folder it is does not matter."""
-    person.make("work/shared/x/")
-    person.allow({"path": "~/work", "mode": "rw"})
-    person.asks(("~/work/shared", "s", "rw"), group="writer")
-    for source in ("~/work/shared", "~/work"):
+    person.make("code/shared/x/")
+    person.allow({"path": "~/code", "mode": "rw"})
+    person.asks(("~/code/shared", "s", "rw"), group="writer")
+    for source in ("~/code/shared", "~/code"):
         person.asks((source, "w", "ro"))
         assert person.granted().source.name == source.rpartition("/")[2]
-    person.asks(("~/work/shared/x", "w", "ro"))
+    person.asks(("~/code/shared/x", "w", "ro"))
     assert "where group writer can write" in person.refused().reason
     assert person.refused().grant == ""
-    person.asks(("~/work/shared", "s", "ro"), group="writer")
+    person.asks(("~/code/shared", "s", "ro"), group="writer")
     assert person.granted().source.name == "x"
 
 
 def test_a_way_that_leads_through_a_writable_folder_is_refused(person: Person) -> None:
     """A link that a group can replace leads wherever that group likes, today or tomorrow."""
-    person.make("work/shared/", "data/")
-    (person.root / "work/shared/link").symlink_to(person.root / "data")
-    person.allow({"path": "~/work", "mode": "rw"}, {"path": "~/data"})
-    person.asks(("~/work/shared", "s", "rw"), group="writer")
-    person.asks(("~/work/shared/link", "w", "ro"))
+    person.make("code/shared/", "data/")
+    (person.root / "code/shared/link").symlink_to(person.root / "data")
+    person.allow({"path": "~/code", "mode": "rw"}, {"path": "~/data"})
+    person.asks(("~/code/shared", "s", "rw"), group="writer")
+    person.asks(("~/code/shared/link", "w", "ro"))
     assert "the way to it leads through" in person.refused().reason
-    person.allow({"path": "~/work", "mode": "rw"}, {"path": "~/work/shared/link"})
+    person.allow({"path": "~/code", "mode": "rw"}, {"path": "~/code/shared/link"})
     person.asks(("~/data", "w", "ro"))
     assert "the way to its allowed root leads through" in person.refused().reason
 
 
 def test_a_way_through_what_the_request_itself_makes_writable_is_refused(person: Person) -> None:
     """Asked for writing, a link in a folder to that folder is the agent's to replace tomorrow."""
-    person.make("work/site/")
-    (person.root / "work/site/up").symlink_to("..")
-    person.allow({"path": "~/work", "mode": "rw"})
-    person.asks(("~/work/site/up", "w", "ro"))
-    assert person.granted().source == person.root / "work"
-    person.asks(("~/work/site/up", "w", "rw"))
+    person.make("code/site/")
+    (person.root / "code/site/up").symlink_to("..")
+    person.allow({"path": "~/code", "mode": "rw"})
+    person.asks(("~/code/site/up", "w", "ro"))
+    assert person.granted().source == person.root / "code"
+    person.asks(("~/code/site/up", "w", "rw"))
     assert "the way to it leads through" in person.refused().reason
-    person.allow({"path": "~/work"})
+    person.allow({"path": "~/code"})
     assert person.refused().grant == ""
 
 
 def test_a_group_that_asks_and_is_refused_writes_nowhere(person: Person) -> None:
     """Only what is granted makes a folder writable; nobody can lock others out by asking."""
-    person.make("work/x/")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "s", "rw"), ("/", "r", "rw"), group="writer")
-    person.asks(("~/work/x", "w", "ro"))
+    person.make("code/x/")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "s", "rw"), ("/", "r", "rw"), group="writer")
+    person.asks(("~/code/x", "w", "ro"))
     assert person.granted()
-    person.allow({"path": "~/work", "mode": "rw", "groups": ["scout"]})
+    person.allow({"path": "~/code", "mode": "rw", "groups": ["scout"]})
     assert person.granted()
     person.allow({"path": "~", "mode": "rw"})
     person.asks(("~", "h", "rw"), group="writer")
@@ -172,8 +172,8 @@ def test_a_group_that_asks_and_is_refused_writes_nowhere(person: Person) -> None
 
 def test_the_broken_settings_of_another_group_stop_nobody(person: Person) -> None:
     """A group whose group.yaml cannot be read cannot start, and so cannot write."""
-    person.allow({"path": "~/work"})
-    person.asks(("~/work", "w", "ro"))
+    person.allow({"path": "~/code"})
+    person.asks(("~/code", "w", "ro"))
     person.asks(group="writer")
     person.home.group("writer").settings.write_text("mounts: [")
     assert person.granted()
@@ -182,17 +182,17 @@ def test_the_broken_settings_of_another_group_stop_nobody(person: Person) -> Non
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("~/work", "holds a pannier home (other/home)"),
-        ("~/work/other/home", "is a pannier home"),
-        ("~/work/other/home/groups/w/memory", "lies in {root}/work/other/home, which is a pannier"),
-        ("~/link", "lies in {root}/work/other/home, which is a pannier"),
+        ("~/code", "holds a pannier home (other/home)"),
+        ("~/code/other/home", "is a pannier home"),
+        ("~/code/other/home/groups/w/memory", "lies in {root}/code/other/home, which is a pannier"),
+        ("~/link", "lies in {root}/code/other/home, which is a pannier"),
     ],
 )
 def test_no_home_of_pannier_is_a_source(person: Person, source: str, reason: str) -> None:
     """Nor what holds one or lies in one: there a group's rights and its memory are kept."""
-    person.make("work/other/home/pannier.yaml", "work/other/home/groups/w/memory/")
-    (person.root / "link").symlink_to("work/other/home/groups")
-    person.allow({"path": "~/work", "mode": "rw", "except": ["*"], "git": True})
+    person.make("code/other/home/pannier.yaml", "code/other/home/groups/w/memory/")
+    (person.root / "link").symlink_to("code/other/home/groups")
+    person.allow({"path": "~/code", "mode": "rw", "except": ["*"], "git": True})
     for mode in ("ro", "rw"):
         person.asks((source, "w", mode))
         assert reason.format(root=person.root) in person.refused().reason
@@ -202,18 +202,18 @@ def test_no_home_of_pannier_is_a_source(person: Person, source: str, reason: str
 
 def test_what_lies_beside_a_home_of_pannier_can_be_a_source(person: Person) -> None:
     """Neither a file of that name alone nor a folder `groups` alone makes a home."""
-    person.make("work/home/pannier.yaml", "work/home/groups/", "work/x/groups/")
-    person.make("work/x/more/pannier.yaml")
-    person.allow({"path": "~/work"})
-    person.asks(("~/work/x", "w", "ro"))
+    person.make("code/home/pannier.yaml", "code/home/groups/", "code/x/groups/")
+    person.make("code/x/more/pannier.yaml")
+    person.allow({"path": "~/code"})
+    person.asks(("~/code/x", "w", "ro"))
     assert person.granted()
 
 
 def test_a_home_of_pannier_is_seen_at_the_top_of_a_large_tree(person: Person) -> None:
     """With `scan: false` the folder's own names are looked at."""
-    person.make("work/x/")
-    person.allow({"path": "~/work", "scan": False})
-    person.asks(("~/work/x", "w", "ro"))
+    person.make("code/x/")
+    person.allow({"path": "~/code", "scan": False})
+    person.asks(("~/code/x", "w", "ro"))
     assert person.granted()
-    person.make("work/x/pannier.yaml", "work/x/groups/")
+    person.make("code/x/pannier.yaml", "code/x/groups/")
     assert "is a pannier home" in person.refused().reason
