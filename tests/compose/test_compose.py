@@ -76,6 +76,11 @@ def test_verify_works_from_the_sidecar(clone: Clone, agent: Container) -> None:
     assert "ok" in clone.told("verify", "demo")
 
 
+def test_images_are_built_from_the_sidecar(clone: Clone, agent: Container) -> None:
+    """By its own docker client, with the certificates that it was given; and they are the host's."""
+    assert clone.told("image", "build", "claude").strip() == agent.image
+
+
 def test_a_killed_sidecar_takes_its_agent_over_again(
     clone: Clone, engine: Engine, agent: Container, wait: Callable[[Callable[[], bool]], None]
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from contextlib import suppress
 
 import click
 
@@ -11,6 +13,7 @@ from pannier.serve import machine
 from pannier.serve.decide import Build, Decision, MakeReady, Remove, Start
 from pannier.serve.log import Event, as_json, plain
 
+_STDOUT = 1
 _FORMATS = {"plain": plain, "json": as_json}
 
 
@@ -49,7 +52,9 @@ def command(context: Context, format_: str, every: float, dry_run: bool) -> None
     line = _FORMATS[format_]
 
     def log(event: Event) -> None:
-        context.say(line(event, time.time()))
+        # A full disk, or a reader that went away, is no reason to look after nobody any more.
+        with suppress(OSError):
+            os.write(_STDOUT, f"{line(event, time.time())}\n".encode())
 
     machine.serve(home, context.environ, log, every=every)
 

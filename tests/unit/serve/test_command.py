@@ -108,6 +108,20 @@ def test_status_without_a_daemon(home: Path) -> None:
     assert json.loads(found.stdout)["troubles"] == ["no daemon has served this home yet"]
 
 
+def test_a_log_that_cannot_be_written_ends_nothing(home: Path) -> None:
+    """A full disk, for example: the daemon goes on, and ends in order when it is asked to."""
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.Popen(pannier("serve"), env=environ(home), stdout=full, stderr=full)
+    try:
+        while json.loads(call(home, "status", "--json").stdout)["report"] is None:
+            assert process.poll() is None
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_a_dry_run_changes_nothing(home: Path) -> None:
     """It says what it would do first."""
     (home / "groups/scout/group.yaml").write_text("client: [\n")
