@@ -58,6 +58,12 @@ def init(root: Path, environ: Mapping[str, str]) -> tuple[Home, bool]:
 
     Returns it, and whether it is new.
     """
+    outer = next((k for k in known_homes(environ) if _is_in_groups(root.resolve(), k)), None)
+    if outer is not None:
+        raise UsageError(
+            f"{root} lies in the groups of {outer}, where agents can write",
+            "A home belongs elsewhere.",
+        )
     new = not (root / MARKER).is_file()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -72,6 +78,10 @@ def init(root: Path, environ: Mapping[str, str]) -> tuple[Home, bool]:
         path = error.filename or root
         raise PannierError(f"{root} cannot become a home: {path}: {error.strerror}") from error
     return home, new
+
+
+def _is_in_groups(root: Path, home: Path) -> bool:
+    return root.is_relative_to(Home(home).groups)
 
 
 def _remember(home: Home, environ: Mapping[str, str]) -> None:

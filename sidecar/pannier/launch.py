@@ -243,14 +243,22 @@ def up(
     One of the same client that is up already stays as it is, and is returned.
     """
     folder = plan.group.folder
-    for there in engine.containers(str(home.root), folder):
-        same = running.is_up(there) and there.client == plan.client.name
-        if same and not engine.at_gate(there.id):
-            tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
-            return there
     ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
-    running.report_left_behind(engine, home, ready.group.folder, tell)
+    with running.one_start(home, folder, plan.client.name):
+        for there in engine.containers(str(home.root), folder):
+            same = running.is_up(there) and there.client == plan.client.name
+            if same and not engine.at_gate(there.id):
+                tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
+                return there
+        running.report_left_behind(engine, home, folder, tell)
+        started = _start_idling(engine, home, ready, environ, gate=gate)
+    return next(c for c in engine.containers(str(home.root), folder) if c.id == started)
+
+
+def _start_idling(
+    engine: Engine, home: Home, ready: Plan, environ: Mapping[str, str], *, gate: bool
+) -> str:
     spec = specify(home, ready, environ, "up", gate=gate)
     spec = replace(spec, command=("sleep", "infinity"), auto_remove=False)
     try:
@@ -260,9 +268,7 @@ def up(
     except BaseException:
         engine.remove(spec.name)
         raise
-    return next(
-        c for c in engine.containers(str(home.root), ready.group.folder) if c.id == container
-    )
+    return container
 
 
 def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:

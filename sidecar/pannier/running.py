@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pannier import clients, groups, owner
+from pannier import clients, groups, owner, safefs
 from pannier.engine import Container, Engine, terminal
 from pannier.engine.terminal import Ends
 from pannier.errors import EngineError, UsageError
 from pannier.paths import Home
+from pannier.safefs.beneath import like_folder
 
 DEFAULT_THREAD = "main"
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
@@ -116,6 +120,35 @@ done
 """
 
 
+@contextmanager
+def one_start(home: Home, folder: str, client: str, *, seconds: float = 60) -> Iterator[None]:
+    """Nobody else looks whether this client of the group is up, and starts it, meanwhile.
+
+    By a lock in `state/`, which no container can reach. Raises EngineError if it stays taken.
+    """
+    home.state.mkdir(mode=0o700, exist_ok=True)
+    with safefs.open_directory(home.state) as state:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(f"up-{folder}-{client}.lock", flags, 0o600, dir_fd=state)
+        like_folder(lock, state)
+    deadline = time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise EngineError(
+                        f"another pannier has been starting {folder} for {seconds:g} s",
+                        "Look at: pannier ps",
+                    ) from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(lock)
+
+
 def is_up(container: Container) -> bool:
     """Whether it idles for `exec`."""
     return container.role == "up" and container.state == "running"
@@ -138,9 +171,11 @@ def choose_up(found: list[Container], folder: str, *, client: str | None, usual:
         )
     if len(wanted) > 1:
         names = ", ".join(f"{c.name} ({c.client})" for c in wanted)
+        apart = len({c.client for c in wanted}) > 1
+        way = "Name the client with --client, or stop them" if apart else "Stop them"
         raise EngineError(
             f"group {folder} has several containers that are up: {names}",
-            f"Name the client with --client, or stop them: pannier stop {folder}",
+            f"{way}: pannier stop {folder}",
         )
     return wanted[0]
 

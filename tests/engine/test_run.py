@@ -218,6 +218,12 @@ def test_up_twice_is_up_once(person: Person) -> None:
     assert second.returncode == 0
     assert second.stdout == first.stdout
     assert "is up already" in second.stderr
+    person.pannier("stop", "scout", "--time", "0")
+    at_once = [
+        subprocess.Popen(person.argv("up", "scout"), cwd=person.root, env=person.environ)
+        for _ in range(3)
+    ]
+    assert [process.wait(timeout=120) for process in at_once] == [0, 0, 0]
     assert len(json.loads(person.pannier("ps", "--json"))) == 1
 
 

@@ -50,6 +50,16 @@ def test_a_home_that_an_agent_planted_is_passed_over(tmp_path: Path) -> None:
     assert f"pannier init {elsewhere}" in caught.value.hint
 
 
+def test_no_home_is_made_where_agents_can_write(tmp_path: Path) -> None:
+    """`pannier init` in an agent's folder would take over what the agent planted there."""
+    environ = {"HOME": str(tmp_path)}
+    home, _ = groups.init(tmp_path / "agents", environ)
+    planted = home_at(home.root / "groups/scout/files")
+    with pytest.raises(UsageError, match="where agents can write"):
+        groups.init(planted, environ)
+    assert known_homes(environ) == (home.root,)
+
+
 def test_init_remembers_a_home_and_forgets_those_that_are_gone(tmp_path: Path) -> None:
     """Making a home again is how a copied or moved one becomes yours."""
     environ = {"HOME": str(tmp_path)}
