@@ -60,6 +60,8 @@ class Command:
 
     def seconds(self) -> float:
         env = {**os.environ, **dict(self.environ)}
+        # Compiled files are kept, as in an installation.
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         begin = time.perf_counter()
         done = subprocess.run(
             self.argv, input=self.stdin, env=env, cwd=self.cwd, capture_output=True, text=True
