@@ -61,6 +61,8 @@ def main() -> int:
         _check_python()
         with open(f"{HERE}/{RECORD}", encoding="utf-8") as file:
             record = json.load(file)
+        _clear(record["files"])
+        _import_all()
         _set_modes(record["files"])
         _make_places()
         names = _name_users()
@@ -86,6 +88,20 @@ def _check_python() -> None:
         raise RuntimeError(f"{sys.executable} cannot stand in a script's first line")
     if os.getuid() != 0:
         raise RuntimeError("installed by root only: put USER root above this line")
+
+
+def _clear(paths: list[str]) -> None:
+    """Remove what an earlier hook left in the package: its compiled modules, which Python would
+    take for those of the new sources, and modules that are no more."""
+    package = f"{HERE}/pannier_hook"
+    shutil.rmtree(f"{package}/__pycache__", ignore_errors=True)
+    named = {f"/{path}" for path in paths}
+    for name in os.listdir(package):
+        if name.endswith(".py") and f"{package}/{name}" not in named:
+            os.unlink(f"{package}/{name}")
+
+
+def _import_all() -> None:
     sys.path.insert(0, HERE)
     for name in sorted(os.listdir(f"{HERE}/pannier_hook")):
         stem, ending = os.path.splitext(name)
@@ -93,6 +109,9 @@ def _check_python() -> None:
             try:
                 importlib.import_module(f"pannier_hook.{stem}")
             except ImportError as problem:
+                if (problem.name or "").partition(".")[0] == "pannier_hook":
+                    what = f"{HERE} is not whole: {problem}; bake again"
+                    raise RuntimeError(what) from None
                 raise RuntimeError(_TOO_SMALL % problem) from None
 
 
