@@ -56,7 +56,7 @@ def _of_containers(facts: Facts) -> Iterator[tuple[Key, Event]]:
         kept = c.group in kept_up if c.role == "up" else not c.is_there
         if c.is_left and not c.at_gate and not kept:
             message = (
-                f"{c.name} ({c.status or c.state}) is left from an earlier start; "
+                f"{c.name} ({c.state}) is left from an earlier start; "
                 f"remove it with: pannier stop {c.group}"
             )
             key = (c.group, "container.left", c.id)

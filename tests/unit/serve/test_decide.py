@@ -390,3 +390,12 @@ def test_nothing_at_all_is_nothing_to_do(story: Story) -> None:
     """A home without groups."""
     assert story.round(Facts("20.10")) == []
     assert story.said == []
+
+
+def test_a_container_that_was_left_is_said_once_however_old_it_gets(story: Story) -> None:
+    """The engine counts its seconds; that is no news."""
+    for second in range(3):
+        story.round(facts(up(role="run", abandoned=True, status=f"Up {second} seconds")))
+        assert story.said == (["container.left"] if second == 0 else [])
+    story.round(facts(up(role="run", abandoned=True, state="paused", status="Up (Paused)")))
+    assert story.said == ["container.left"]
