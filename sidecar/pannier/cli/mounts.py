@@ -11,7 +11,8 @@ from pannier.cli.context import Context
 from pannier.errors import HomeNotFound, PannierError, UsageError
 from pannier.mounts import allowlist, change, edit, nanoclaw
 from pannier.mounts.change import Change, Grant
-from pannier.paths import Home, allowlist_file
+from pannier.mounts.importing import LeftOut, take_over
+from pannier.paths import Home
 from pannier.shown import shown
 
 
@@ -161,33 +162,26 @@ def import_(context: Context, file: Path, dry_run: bool) -> None:
     """Take over NanoClaw's mount-allowlist.json, saying what is narrower here.
 
     Adds to the allowlist, and takes nothing away. Roots that can never be mounted, or do not
-    exist, are left out.
+    exist, are left out. If a blocked pattern has no counterpart here, nothing is written.
 
     \b
     Example:
       pannier mounts import ~/.config/nanoclaw/mount-allowlist.json --dry-run
     """
     imported = nanoclaw.translate(_text(context.cwd / file), str(file))
-    home = _home(context)
-    for root in imported.roots:
-        try:
-            path = _absolute(context, root.path)
-            grant = Grant(path, rw=root.rw, description=root.description)
-            done = change.allow(grant, home, context.environ, dry_run=dry_run)
-        except UsageError as error:
-            context.tell(f"Left out: {root.path}: {error.message}")
+    done = take_over(imported, _home(context), context.environ, dry_run=dry_run)
+    for root in done.roots:
+        if isinstance(root, LeftOut):
+            context.tell(f"Left out: {shown(root.path)}: {shown(root.why)}")
             continue
-        _say_entries(context, done)
-        for note in (*done.notes, *([root.narrowed] if root.narrowed else [])):
-            context.tell(f"Narrower: {root.path}: {note}.")
+        context.say(edit.as_yaml(root.entry).rstrip("\n"))
+        for note in root.notes:
+            context.tell(f"Narrower: {shown(root.path)}: {note}.")
     if imported.block:
-        change.block(imported.block, context.environ, dry_run=dry_run)
-        context.say(f"  blocked: {' '.join(imported.block)}")
+        context.say(f"  blocked: {shown(' '.join(imported.block))}")
     for narrowed in imported.narrowed:
         context.tell(f"Narrower: {narrowed}.")
-    context.tell(
-        f"{'Would write to' if dry_run else 'Written to'} {allowlist_file(context.environ)}"
-    )
+    context.tell(f"{'Would write to' if dry_run else 'Written to'} {done.file}")
 
 
 def _text(file: Path) -> str:

@@ -53,37 +53,49 @@ def allow(
     Raises UsageError for what can never be mounted, and for what would give more to groups that
     are not named; SettingsError if the file is broken, PannierError if it cannot be edited.
     """
-    real = _folder(grant.path)
     places = facts.never_sources(home, environ)
-    _may_be_allowed(real, places)
+    real = root_at(grant.path, places)
 
     def changed(text: str, name: str) -> tuple[str, tuple[Entry, tuple[str, ...]]]:
-        entries = parse_allowlist(text, name).allow
-        root = deciding(real, facts.roots(entries, environ))
-        old = root.entry if root and root.real == real else None
-        entry = _added(grant, real, old)
-        _gives_only_to_the_named(grant, old, entry, name)
-        notes = _notes(grant, root.entry if root else None, old, entry)
-        if old == entry:
-            return text, (entry, notes)
-        number = entries.index(old) if old else None
-        return edit.with_entry(text, name, number, entry), (entry, notes)
+        text, entry, notes = added(grant, real, text, name, places, environ)
+        return text, (entry, notes)
 
     done = rewrite(changed, environ, dry_run)
     entry, notes = done.said
-    reason = never(real, places)
-    if reason:
-        notes = (f"{reason}; other folders below it may be", *notes)
     return Change(done.file, (entry,), done.changed, notes)
 
 
-def block(patterns: tuple[str, ...], environ: Mapping[str, str], *, dry_run: bool = False) -> bool:
-    """Add blocked names. Returns whether one of them was new. Raises as `allow`."""
+def root_at(path: Path, places: Sequence[Place]) -> Path:
+    """The real path of a folder that may be a root. Raises UsageError for any other."""
+    real = _folder(path)
+    _may_be_allowed(real, places)
+    return real
 
-    def changed(text: str, name: str) -> tuple[str, None]:
-        return edit.with_block(text, name, patterns), None
 
-    return rewrite(changed, environ, dry_run).changed
+def added(
+    grant: Grant,
+    real: Path,
+    text: str,
+    name: str,
+    places: Sequence[Place],
+    environ: Mapping[str, str],
+) -> tuple[str, Entry, tuple[str, ...]]:
+    """The text of the allowlist `name` with a grant for the folder `real`; its entry, and notes.
+
+    Raises as `allow`.
+    """
+    entries = parse_allowlist(text, name).allow
+    root = deciding(real, facts.roots(entries, environ))
+    old = root.entry if root and root.real == real else None
+    entry = _added(grant, real, old)
+    _gives_only_to_the_named(grant, old, entry, name)
+    notes = _notes(grant, root.entry if root else None, old, entry)
+    reason = never(real, places)
+    if reason:
+        notes = (f"{reason}; other folders below it may be", *notes)
+    if old != entry:
+        text = edit.with_entry(text, name, entries.index(old) if old else None, entry)
+    return text, entry, notes
 
 
 def deny(path: Path, environ: Mapping[str, str], *, dry_run: bool = False) -> Change:
@@ -124,6 +136,8 @@ def _real(path: Path) -> Path:
         return facts.follow(path).real
     except OSError as error:
         raise UsageError(f"{path} cannot be followed: {error.strerror}") from error
+    except ValueError:  # a NUL, or half of a surrogate pair
+        raise UsageError("it is no path: it holds characters that no file name can hold") from None
 
 
 def _may_be_allowed(real: Path, places: Sequence[Place]) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from pannier.errors import SettingsError
+from pannier.shown import shown
 
 
 class _Root(BaseModel):
@@ -73,6 +74,13 @@ def translate(text: str, name: str) -> Imported:
         else:
             what = "it is not JSON"
         raise SettingsError(f"{name} is no mount allowlist of NanoClaw: {what}") from None
+    for number, pattern in enumerate(file.patterns):
+        fault = _cannot_be_blocked(pattern)
+        if fault:
+            raise SettingsError(
+                f"{name}: blockedPatterns.{number}: {shown(pattern)!r} {fault}",
+                "Nothing was written. Take it out of a copy of the file, and import that.",
+            )
     return Imported(
         roots=tuple(_root(root, file.others_read_only) for root in file.roots),
         block=tuple(dict.fromkeys(_anywhere(pattern) for pattern in file.patterns)),
@@ -85,6 +93,20 @@ def _root(root: _Root, others_read_only: bool) -> Root:
         narrowed = "read-only: nonMainReadOnly let only its main group write, and here is no such"
         return Root(root.path, False, root.description, narrowed)
     return Root(root.path, root.writable, root.description)
+
+
+def _cannot_be_blocked(pattern: str) -> str:
+    """Why a pattern has no counterpart here; empty if it has one.
+
+    Leaving it out would grant what it kept away, so then nothing is taken over.
+    """
+    if "/" in pattern:
+        return "holds a slash, and here a blocked name is one part of a path"
+    if not pattern.isprintable():
+        return "holds characters that cannot be shown"
+    if not pattern.strip("* "):
+        return "would block nearly everything"
+    return ""
 
 
 def _anywhere(pattern: str) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pannier.cli import pannier
-from pannier.errors import SettingsError
+from pannier.errors import PannierError, SettingsError
 from pannier.mounts import allowlist
 from pannier.mounts.edit import with_block
 from pannier.mounts.names import Blocked
@@ -52,6 +52,7 @@ def test_what_only_the_main_group_could_write_is_read_only() -> None:
 @given(st.text("abc.-_*[]?", min_size=1, max_size=6), st.text("abc.-_", max_size=3))
 def test_what_a_pattern_blocked_there_is_blocked_here(pattern: str, around: str) -> None:
     """Its patterns match inside of a name, so ours get wildcards."""
+    assume(pattern.strip("*"))
     (ours,) = translate(text(blockedPatterns=[pattern]), "f").block
     if not set(pattern) & set("*[]?"):
         assert Blocked((ours,)).hits(f"{around}{pattern}{around}")
@@ -127,3 +128,47 @@ def test_the_file_is_taken_over(tmp_path: Path) -> None:
     assert "Narrower:" in done.output
     assert imported(file).exit_code == 0
     assert allowlist.load(os.environ).allowlist == loaded
+
+
+@pytest.mark.parametrize("pattern", ["a/b", "a\nb", "a\0", "\ud800", " ", "*", "* *"])
+def test_what_cannot_be_blocked_here_stops_it_before_a_root_is_granted(
+    tmp_path: Path, pattern: str
+) -> None:
+    """A root without the names that were blocked in it would grant more than it did."""
+    file = tmp_path / "theirs.json"
+    roots = [{"path": str(tmp_path), "allowReadWrite": True}]
+    file.write_text(text(allowedRoots=roots, blockedPatterns=["ok", pattern]))
+    done = imported(file)
+    assert isinstance(done.exception, SettingsError)
+    assert "blockedPatterns.1" in done.exception.message
+    assert done.exception.message.isprintable()
+    assert allowlist.load(os.environ).missing
+
+
+def test_roots_and_blocked_names_are_written_together_or_not_at_all(tmp_path: Path) -> None:
+    """Where the names cannot be added to the person's text, the roots are not either."""
+    mine = allowlist.load(os.environ).file
+    mine.parent.mkdir(parents=True)
+    before = "allow:\n  - path: /a\n    except: &names [x]\nblock: *names\n"
+    mine.write_text(before)
+    (tmp_path / "site").mkdir()
+    file = tmp_path / "theirs.json"
+    file.write_text(
+        text(allowedRoots=[{"path": str(tmp_path / "site")}], blockedPatterns=["secret"])
+    )
+    done = imported(file)
+    assert isinstance(done.exception, PannierError)
+    assert "cannot be edited" in done.exception.message
+    assert mine.read_text() == before
+
+
+@pytest.mark.parametrize("path", ["/a\0b", "/\ud800", "/a\nb"])
+def test_a_root_that_is_no_path_is_left_out(tmp_path: Path, path: str) -> None:
+    """And said, without what a terminal would obey; the others are taken over."""
+    file = tmp_path / "theirs.json"
+    (tmp_path / "site").mkdir()
+    file.write_text(text(allowedRoots=[{"path": str(tmp_path / "site")}, {"path": path}]))
+    done = imported(file)
+    assert done.exit_code == 0, done.output
+    assert "Left out: /" in done.output
+    assert [e.path for e in allowlist.load(os.environ).allowlist.allow] == [str(tmp_path / "site")]
