@@ -194,7 +194,8 @@ def _remarks(name: str, done: Merged) -> list[str]:
     found = [
         f"{name}: {leaf} stays as it is; pannier would say {leaf.value!r}" for leaf in done.kept
     ]
-    return found + [f"{name}: {leaf} is now {leaf.value!r}: hooks need it" for leaf in done.changed]
+    found += [f"{name}: {leaf} is now {leaf.value!r}: hooks need it" for leaf in done.changed]
+    return found + [f"{name}: taken out, as pannier's of before: {c}" for c in done.removed]
 
 
 def _read(path: Path) -> bytes:

@@ -6,11 +6,19 @@ before ours, but for what decides whether hooks run at all; a person's list gets
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 HOOK_NAME = "pannier-hook"
+HOOKS = "hooks"
+"""The key below which every client's hook entries lie."""
+
+_COMMANDS = ("command", "bash")
+_WORD = r"[\w@%+=:,./-]+"  # nothing that a shell takes apart
+_OWN = re.compile(rf"(?:{_WORD}/)?{HOOK_NAME} [a-z-]+(?=.* --client )(?: {_WORD})*")
 
 Document = MutableMapping[str, Any]
 """A parsed settings file: dicts, or the containers of a library that keeps comments."""
@@ -37,11 +45,13 @@ class Leaf:
 @dataclass
 class Merged:
     """What a merge did: `added` belongs to us from now on, `kept` are a person's values that are
-    not what pannier would say, `changed` those that had to give way."""
+    not what pannier would say, `changed` those that had to give way. `removed`: commands of
+    pannier's entries that were taken out without being known from an earlier merge."""
 
     added: list[Leaf] = field(default_factory=list)
     kept: list[Leaf] = field(default_factory=list)
     changed: list[Leaf] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
 
 
 class CannotMerge(ValueError):
@@ -65,22 +75,31 @@ def is_list(value: object) -> bool:
 
 
 def is_own(node: object) -> bool:
-    """Whether this is a hook entry of pannier's, of whatever version: its command says so."""
-    return isinstance(node, Mapping) and any(
-        isinstance(value, str) and _program(value) == HOOK_NAME for value in node.values()
-    )
+    """Whether this is a hook entry of pannier's, of whatever version: its command is one call of
+    the hook, for an event and a client, and nothing beside it."""
+    return bool(_commands_of(node))
 
 
-def own_commands(node: object) -> list[str]:
+def own_commands(settings: Mapping[str, Any]) -> list[str]:
     """The commands of all entries of pannier's in some settings, in their order."""
-    if is_own(node):
-        assert isinstance(node, Mapping)
-        return [v for v in node.values() if isinstance(v, str) and _program(v) == HOOK_NAME]
+    return _own_below(settings.get(HOOKS))
+
+
+def _commands_of(node: object) -> list[str]:
+    if not isinstance(node, Mapping):
+        return []
+    said = [node.get(key) for key in _COMMANDS]
+    return [str(one) for one in said if isinstance(one, str) and _OWN.fullmatch(one)]
+
+
+def _own_below(node: object) -> list[str]:
+    if own := _commands_of(node):
+        return own
     if isinstance(node, Mapping):
-        return [command for value in node.values() for command in own_commands(value)]
+        return [command for value in node.values() for command in _own_below(value)]
     if is_list(node):
         assert isinstance(node, Sequence)
-        return [command for value in node for command in own_commands(value)]
+        return [command for value in node for command in _own_below(value)]
     return []
 
 
@@ -93,7 +112,10 @@ def merge(theirs: Document, ours: Mapping[str, Any], earlier: Sequence[Leaf] = (
     """
     wanted = list(leaves(ours))
     done = Merged()
+    there = Counter(own_commands(theirs))
     _drop_own(theirs, wanted)
+    known = Counter(c for leaf in earlier if leaf not in wanted for c in _own_below(leaf.value))
+    done.removed += (there - Counter(own_commands(theirs)) - known).elements()
     for leaf in earlier:
         if leaf in wanted:
             if _holds(theirs, leaf):
@@ -125,15 +147,11 @@ def merge(theirs: Document, ours: Mapping[str, Any], earlier: Sequence[Leaf] = (
 
 def lacking(actual: Mapping[str, Any], ours: Mapping[str, Any]) -> list[Leaf]:
     """Those of our leaves that are not in some settings, but for hook entries."""
-    return [
-        leaf
-        for leaf in leaves(ours)
-        if not _holds(actual, leaf) and not (leaf.item and own_commands(leaf.value))
-    ]
+    return [leaf for leaf in leaves(ours) if not _holds(actual, leaf) and not _is_entry(leaf)]
 
 
-def _program(command: str) -> str:
-    return command.partition(" ")[0].rpartition("/")[2]
+def _is_entry(leaf: Leaf) -> bool:
+    return leaf.item and leaf.keys[0] == HOOKS and bool(_own_below(leaf.value))
 
 
 def _holds(settings: Mapping[str, Any], leaf: Leaf) -> bool:
@@ -201,16 +219,20 @@ def _remove(settings: Document, leaf: Leaf, ours: Mapping[str, Any]) -> None:
             return
 
 
-def _drop_own(node: Document, wanted: Sequence[Leaf], keys: tuple[str, ...] = ()) -> bool:
-    """Take out our entries that are not `wanted` where they are, and what that leaves empty.
+def _drop_own(settings: Document, wanted: Sequence[Leaf]) -> None:
+    """Take out our entries that are not `wanted` where they are, and what that leaves empty."""
+    hooks = settings.get(HOOKS)
+    if isinstance(hooks, MutableMapping) and _drop_below(hooks, wanted, (HOOKS,)) and not hooks:
+        del settings[HOOKS]
 
-    Returns whether a list of `node` went.
-    """
+
+def _drop_below(node: Document, wanted: Sequence[Leaf], keys: tuple[str, ...] = ()) -> bool:
+    """Do so below a node; whether a list of `node` went."""
     went = False
     for key in list(node):
         value = node[key]
         if isinstance(value, MutableMapping):
-            if _drop_own(value, wanted, (*keys, key)) and not value:
+            if _drop_below(value, wanted, (*keys, key)) and not value:
                 del node[key]
         elif is_list(value) and value:
             stay = [leaf.value for leaf in wanted if leaf.item and leaf.keys == (*keys, key)]
@@ -228,7 +250,7 @@ def _drop_own_items(items: MutableSequence[Any], stay: list[Any]) -> None:
             stay.remove(found)  # once
         elif is_own(item) or (
             # A matcher that this leaves without hooks goes, too.
-            isinstance(item, MutableMapping) and _drop_own(item, ()) and _is_flat(item)
+            isinstance(item, MutableMapping) and _drop_below(item, ()) and _is_flat(item)
         ):
             gone.append(i)
     for i in reversed(gone):

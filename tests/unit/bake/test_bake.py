@@ -201,7 +201,7 @@ def test_one_folder_is_for_one_client(claude: Tree, tmp_path: Path) -> None:
 def test_an_earlier_version_is_replaced(claude: Tree, tmp_path: Path) -> None:
     """Its entries, its rules, and its modules, but for what a person added."""
     old = {"permissions": {"allow": ["Bash(old)"]}, "gone": True}
-    entry = {"command": "/usr/local/bin/pannier-hook session-start --entry 0.0.1"}
+    entry = {"command": "/usr/local/bin/pannier-hook session-start --client claude --entry 0.0.1"}
     old["hooks"] = {"SessionStart": [{"hooks": [entry]}]}
     before = Client(
         **{**vars(claude.client), "baked": {f"/{SETTINGS}": json.dumps(old)}}  # type: ignore[arg-type]

@@ -111,7 +111,7 @@ def test_toml_keeps_comments_and_order() -> None:
         "features = {hooks = false}",
         "[features.deep]\nx = 1\n[other]\ny = 2\n[features]\nz = 3",
         "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = 'x'\n[a.b]\nc = 1",
-        "[[hooks.SessionStart]]\n[[hooks.SessionStart.hooks]]\ncommand = '/x/pannier-hook old'",
+        "[[hooks.SessionStart]]\nhooks = [{command = '/x/pannier-hook old --client codex'}]",
     ],
 )
 def test_toml_of_every_form(theirs: str) -> None:

@@ -19,7 +19,10 @@ def entry(command: str) -> dict[str, Any]:
 
 
 def ours(version: str = "2") -> dict[str, Any]:
-    hooks = [entry(f"{PROGRAM} session-start --part {n}/2 --entry {version}") for n in (1, 2)]
+    hooks = [
+        entry(f"{PROGRAM} session-start --client claude --part {n}/2 --entry {version}")
+        for n in (1, 2)
+    ]
     return {
         "hooks": {"SessionStart": [{"hooks": hooks}]},
         "permissions": {"allow": ["Read(memory)"]},
@@ -48,8 +51,18 @@ def test_a_person_s_hooks_stay_in_their_place() -> None:
     "earlier",
     [
         {"hooks": {"SessionStart": [OWN, *ours("1")["hooks"]["SessionStart"]]}},
-        {"hooks": {"SessionStart": [{"hooks": [entry("greet"), entry(f"{PROGRAM} old")]}]}},
-        {"hooks": {"UserPromptSubmit": [{"hooks": [entry("pannier-hook user-prompt")]}]}},
+        {
+            "hooks": {
+                "SessionStart": [
+                    {"hooks": [entry("greet"), entry(f"{PROGRAM} old --client claude")]}
+                ]
+            }
+        },
+        {
+            "hooks": {
+                "UserPromptSubmit": [{"hooks": [entry("pannier-hook user-prompt --client codex")]}]
+            }
+        },
         {"hooks": {"SessionStart": [*ours()["hooks"]["SessionStart"], *_OURS]}},
         {"hooks": {"Stop": [*ours()["hooks"]["SessionStart"]]}},
     ],
@@ -71,17 +84,39 @@ def _commands(node: Any) -> list[str]:
 
 def test_what_is_like_ours_but_a_person_s_stays() -> None:
     """A command that only has our name in it is not our entry."""
-    for command in ("my-pannier-hook x", "wrap pannier-hook x", "/opt/pannier-hook.sh", "cat x"):
-        assert not is_own(entry(command))
-    theirs = {"hooks": {"Stop": [{"hooks": [entry("log pannier-hook")]}]}}
-    before = copy.deepcopy(theirs["hooks"]["Stop"])
-    merge(theirs, ours())
-    assert theirs["hooks"]["Stop"] == before
+    call = "pannier-hook session-start --client claude"
+    for command in (
+        f"my-{call}",
+        f"wrap {call}",
+        "/opt/pannier-hook.sh session-start --client claude",
+        "pannier-hook && my-thing",
+        f"{call} && my-thing",
+        f"{call}; my-thing",
+        f"{call}\nmy-thing",
+        f"{call} > /tmp/$USER",
+        "pannier-hook session-start",
+    ):
+        assert not is_own(entry(command)), command
+    assert not is_own({**entry("echo mine"), "statusMessage": call})
+    theirs = {"hooks": {"Stop": [{"hooks": [{**entry("mine"), "statusMessage": call}]}]}}
+    theirs["notes"] = {"list": [{"hooks": [entry(call)]}]}  # type: ignore[assignment]
+    before = copy.deepcopy(theirs)
+    done = merge(theirs, ours())
+    assert (theirs["hooks"]["Stop"], theirs["notes"]) == (before["hooks"]["Stop"], before["notes"])
+    assert done.removed == []
+
+
+def test_an_entry_of_ours_that_is_taken_out_is_told() -> None:
+    """Unless an earlier merge put it there: then a person never saw it."""
+    old = {"hooks": {"Stop": [{"hooks": [entry("pannier-hook stop --client claude")]}]}}
+    theirs = copy.deepcopy(old)
+    assert merge(theirs, ours()).removed == ["pannier-hook stop --client claude"]
+    assert merge(copy.deepcopy(old), ours(), list(leaves(old))).removed == []
 
 
 def test_a_matcher_that_loses_its_only_hook_goes_and_its_neighbours_stay() -> None:
     """Nothing empty is left, and no value of a person's is lost with it."""
-    group = {"matcher": "clear", "hooks": [entry(f"{PROGRAM} old")]}
+    group = {"matcher": "clear", "hooks": [entry(f"{PROGRAM} old --client claude")]}
     theirs = {"hooks": {"enabled": True, "Clear": [group], "Stop": [OWN]}, "other": {"a": []}}
     merge(theirs, {})
     assert theirs == {"hooks": {"enabled": True, "Stop": [OWN]}, "other": {"a": []}}
