@@ -10,6 +10,7 @@ import click
 from pannier.cli.context import Context
 from pannier.serve.log import timestamp
 from pannier.serve.state import Health, health
+from pannier.shown import shown
 
 
 @click.command("status")
@@ -50,10 +51,10 @@ def _show(context: Context, found: Health, now: float) -> None:
         if report.engine:
             context.say(f"engine  Docker {report.engine}")
     for trouble in found.troubles:
-        context.say(f"wrong   {trouble}")
+        context.say(f"wrong   {shown(trouble)}")
     if report is None or not found.running:
         return
     for group in report.groups:
         due = f" (next try {group.not_before})" if group.not_before else ""
         words = (group.folder, group.state, group.container, f"{group.waits}{due}")
-        context.say("group   " + "  ".join(filter(None, words)))
+        context.say("group   " + shown("  ".join(filter(None, words))))

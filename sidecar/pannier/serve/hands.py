@@ -20,6 +20,7 @@ from pannier.paths import Home
 from pannier.serve.decide import Action, Build, MakeReady, Remove, Start
 from pannier.serve.log import Event
 from pannier.serve.memory import Outcome, Up
+from pannier.serve.words import in_one_line, joined
 
 GRACE = 10
 """Seconds that a container has to end before it is killed."""
@@ -123,7 +124,7 @@ class Hands:
         # The command's own word on the error, and its hint, come last.
         begin = next((i for i, line in enumerate(lines) if line.startswith("pannier: ")), -1)
         reason = " ".join(lines[begin:]) or f"status {build.process.returncode}"
-        message = f"{build.tag} could not be built: {reason.removeprefix('pannier: ')}"
+        message = f"{build.tag} could not be built: {joined(reason.removeprefix('pannier: '))}"
         yield Outcome(Event("error", build.group, "image.failed", message), failed=True)
 
     def close(self) -> None:
@@ -142,10 +143,6 @@ class Hands:
 
 
 def _failed(action: Action, error: PannierError | OSError) -> Outcome:
-    if isinstance(error, PannierError):
-        reason = f"{error.message} ({error.hint})" if error.hint else error.message
-    else:
-        reason = str(error)
     kind, what, container = {
         MakeReady: ("ready.failed", "its folders could not be made", ""),
         Build: ("image.failed", "its image could not be built", ""),
@@ -156,7 +153,7 @@ def _failed(action: Action, error: PannierError | OSError) -> Outcome:
             getattr(action, "container", ""),
         ),
     }[type(action)]
-    event = Event("error", action.group, kind, f"{what}: {reason}")
+    event = Event("error", action.group, kind, f"{what}: {in_one_line(error)}")
     return Outcome(event, failed=True, container=container)
 
 

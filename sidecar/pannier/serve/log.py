@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from pannier.serve.words import joined
 from pannier.shown import shown
 
 Level = Literal["info", "warning", "error"]
@@ -36,7 +37,7 @@ def timestamp(seconds: float) -> str:
 
 def plain(event: Event, at: float) -> str:
     """For people. Whatever the message holds, it is one line."""
-    message = shown(" ".join(event.message.split()))
+    message = shown(joined(event.message))
     return f"{timestamp(at)} {event.level:<7} {event.group or '-'} {event.event}: {message}"
 
 
@@ -47,6 +48,6 @@ def as_json(event: Event, at: float) -> str:
         "level": event.level,
         "group": event.group or None,
         "event": event.event,
-        "message": event.message,
+        "message": joined(event.message),
     }
     return json.dumps(fields, ensure_ascii=True)

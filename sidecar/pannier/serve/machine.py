@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
+from pannier.engine import Engine
 from pannier.paths import Home
 from pannier.serve.daemon import Clock, Daemon, RealClock
 from pannier.serve.decide import Action, Decision, decide
@@ -14,11 +15,13 @@ from pannier.serve.facts import Facts
 from pannier.serve.hands import Hands
 from pannier.serve.log import Event, Log, timestamp
 from pannier.serve.memory import Memory, Outcome
-from pannier.serve.observe import Observer
+from pannier.serve.observe import LOOK_SECONDS, Observer
 from pannier.serve.state import Place, Report, new_report, take_place
 
 EVERY = 5.0
 """Seconds between two rounds, unless somebody says otherwise."""
+ACT_SECONDS = 60
+"""The engine's time for one request of an action."""
 
 
 class _World:
@@ -36,7 +39,8 @@ class _World:
         return self.hands.finished()
 
     def act(self, action: Action) -> Iterator[Outcome]:
-        return self.hands.act(self.observer.engine, action)
+        with _patience(self.observer.engine):
+            yield from self.hands.act(self.observer.engine, action)
 
     def write(self, report: Report) -> None:
         self.place.write(report)
@@ -57,6 +61,18 @@ def serve(home: Home, environ: Mapping[str, str], log: Log, *, every: float = EV
         finally:
             world.hands.close()
         log(Event("info", "", "serve.ended", "ended; running agents go on"))
+
+
+@contextmanager
+def _patience(engine: Engine | None) -> Iterator[None]:
+    """A busy engine may take longer to start or to remove a container than to answer a look."""
+    if engine is not None:
+        engine.sdk.api.timeout = ACT_SECONDS
+    try:
+        yield
+    finally:
+        if engine is not None:
+            engine.sdk.api.timeout = LOOK_SECONDS
 
 
 def preview(home: Home, environ: Mapping[str, str]) -> Decision:

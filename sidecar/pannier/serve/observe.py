@@ -8,12 +8,17 @@ from pathlib import Path
 
 from pannier import clients, groups, mounts, owner
 from pannier.engine import Container, Engine, images
+from pannier.engine.connect import connect
 from pannier.errors import EngineError, PannierError
 from pannier.groups import Group
 from pannier.mounts import allowlist
 from pannier.paths import GroupPaths, Home, allowlist_file
 from pannier.serve.drift import drift
 from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
+from pannier.serve.words import in_one_line, joined
+
+LOOK_SECONDS = 15
+"""An engine that takes longer to answer a look is taken for one that hangs."""
 
 # So many times as long as a look at a group's mounts took, the next one may wait: a source with
 # many files must not keep a processor busy.
@@ -44,14 +49,14 @@ class Observer:
     def facts(self, building: str) -> Facts:
         """Never raises for what a person or an engine can do. `building`: the tag being built."""
         loaded = allowlist.load(self.environ)
-        broken = "" if loaded.missing else loaded.error
+        broken = "" if loaded.missing else joined(loaded.error)
         read, home_error = self._read_home()
         try:
             containers = self._containers()
         except EngineError as error:
             self.engine = None
             found = tuple(self._group(p, g, "") for p, g in read.items())
-            return Facts("", error.message, found, (), broken, home_error, building)
+            return Facts("", joined(error.message), found, (), broken, home_error, building)
         assert self.engine is not None
         facts = tuple(self._container(c, read.get(c.group), not broken) for c in containers)
         up = {c.group for c in facts if c.role == "up" and c.is_there}
@@ -64,7 +69,7 @@ class Observer:
 
     def _containers(self) -> list[Container]:
         if self.engine is None:
-            self.engine = Engine.find(self.environ)
+            self.engine = _find(self.environ)
         return self.engine.containers(str(self.home.root))
 
     def _read(self, paths: GroupPaths) -> Group | str:
@@ -72,7 +77,7 @@ class Observer:
             group = groups.get(self.home, paths.folder)
             clients.get(group.settings.client)
         except (PannierError, OSError) as error:
-            return _one_line(error)
+            return in_one_line(error)
         return group
 
     def _read_home(self) -> tuple[dict[str, Group | str], str]:
@@ -81,7 +86,7 @@ class Observer:
             groups.home_settings(self.home)
             return {paths.folder: self._read(paths) for paths in self.home.all_groups()}, ""
         except (PannierError, OSError) as error:
-            wrong = _one_line(error)
+            wrong = in_one_line(error)
         try:
             return {paths.folder: self._read(paths) for paths in self.home.all_groups()}, wrong
         except OSError:
@@ -153,7 +158,7 @@ class Observer:
             plan = mounts.plan_for(self.home, group.paths, group.settings, c.client, self.environ)
             found = drift(c.mounts, plan, judge_extra=judge)
         except (PannierError, OSError) as error:
-            found = (_one_line(error),)
+            found = (in_one_line(error),)
         took = self.now() - begun
         look = _Look(found, last.number + 1 if last else 1, stamp, self.now() + _RARELY * took)
         self._looks[c.id] = look
@@ -173,6 +178,10 @@ class Observer:
         self._admitted &= there
 
 
+def _find(environ: Mapping[str, str]) -> Engine:
+    return Engine(connect(environ, timeout=LOOK_SECONDS), environ)
+
+
 def _state_of(file: Path) -> str:
     """Another text whenever the file was written or replaced."""
     try:
@@ -180,9 +189,3 @@ def _state_of(file: Path) -> str:
     except OSError as error:
         return str(error.errno)
     return f"{status.st_ino}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}"
-
-
-def _one_line(error: PannierError | OSError) -> str:
-    if isinstance(error, PannierError):
-        return f"{error.message} ({error.hint})" if error.hint else error.message
-    return str(error)

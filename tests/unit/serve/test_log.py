@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+from pannier.errors import PannierError
 from pannier.serve.log import Event, as_json, plain, timestamp
+from pannier.serve.words import in_one_line
 
 AT = 1_800_000_000.0
 
@@ -31,6 +33,15 @@ def test_a_json_line_is_one_object_with_the_same_fields() -> None:
 def test_whatever_a_message_holds_it_stays_one_line() -> None:
     """Names that an agent chose cannot write lines of the log or move the cursor."""
     event = Event("info", "scout", "group.odd", "memory/a\n2027 error x\x1b[2J\u202eb\r")
+    assert "\n" not in json.loads(as_json(event, AT))["message"]
     for line in (plain(event, AT), as_json(event, AT)):
         assert len(line.splitlines()) == 1
         assert line.isprintable()
+
+
+def test_a_daemon_is_not_told_of_options() -> None:
+    """The rest of the hint is for whoever reads the log."""
+    hint = "See: pannier mounts show scout. Or start without: --skip-refused."
+    error = PannierError("refused:\n  docs", hint)
+    assert in_one_line(error) == "refused: docs (See: pannier mounts show scout.)"
+    assert in_one_line(PannierError("no", "Or start without: --skip-refused.")) == "no"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -215,7 +217,7 @@ def test_an_engine_that_went_away_is_looked_for_anew(
     assert (seen.engine, seen.no_engine) == ("", "no engine answers")
     assert [g.folder for g in seen.groups] == ["scout"]
     fresh = FakeEngine(scene.engine.found, version="28.0")
-    monkeypatch.setattr(observe.Engine, "find", lambda environ: fresh)
+    monkeypatch.setattr(observe, "_find", lambda environ: fresh)
     assert scene.observer.facts("").engine == "28.0"
 
 
@@ -274,6 +276,32 @@ def test_a_container_of_no_group_is_listed_and_not_judged(scene: Scene) -> None:
     """Its group's folder was removed."""
     scene.engine.found = [replace(c, group="gone") for c in scene.engine.found]
     assert scene.drift() == ()
+
+
+def test_what_is_wrong_is_one_line(scene: Scene) -> None:
+    """Errors of YAML have several; a state and a log have one for each."""
+    scene.settings("mounts: [\n  {\n")
+    scene.allow("allow: [\n  {\n")
+    scene.home.settings.write_text("base_image: [\n  {\n")
+    seen = scene.observer.facts("")
+    for text in (seen.groups[0].error, seen.allowlist_error, seen.home_error):
+        assert text
+        assert text == " ".join(text.split())
+
+
+def test_an_engine_that_hangs_is_told_while_somebody_waits(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A socket that takes calls and answers none."""
+    monkeypatch.setattr(observe, "LOOK_SECONDS", 1)
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as hung:
+        hung.bind(f"{folder}/s")
+        hung.listen()
+        scene.environ["DOCKER_HOST"] = f"unix://{folder}/s"
+        scene.observer.engine = None
+        seen = scene.observer.facts("")
+    assert (seen.engine, scene.observer.engine) == ("", None)
+    assert seen.no_engine
 
 
 def _started(pid: int) -> str:

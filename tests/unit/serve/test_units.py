@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pannier.serve import hands, machine
+
 PAGE = Path(__file__).parents[3] / "docs/serve.md"
 USER, SYSTEM = re.findall(r"^```ini\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
 
@@ -57,3 +59,10 @@ def test_every_event_is_in_the_table() -> None:
     }
     table = PAGE.read_text().split("| event | means |")[1].split("\n\n")[0]
     assert used == set(re.findall(rf"`((?:{kinds})\.[a-z]+)`", table))
+
+
+@pytest.mark.parametrize("unit", [USER, SYSTEM])
+def test_a_unit_waits_longer_than_the_daemon_may_take(unit: str) -> None:
+    """An action that an engine does not answer, and the end of a build, come first."""
+    (seconds,) = re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.M)
+    assert int(seconds) > machine.ACT_SECONDS + 2 * hands.GRACE
