@@ -95,6 +95,8 @@ def decide(tree: Tree, output: Path, theirs: Theirs, *, folder: str, base: Base)
         if done is None:
             baking.files[f"{BY_HAND}/{PurePosixPath(path).name}"] = ours
             added[path] = record.added.get(path, ())
+            if path in record.wrote:  # still ours: nobody edited it, it was only not merged with
+                wrote[path] = record.wrote[path]
             continue
         wanted[path], added[path] = done.content, done.added
         if not done.edited:

@@ -181,6 +181,16 @@ def test_what_cannot_be_merged_is_left_alone(claude: Tree, tmp_path: Path, text:
     assert not by_hand.exists()
 
 
+def test_a_named_file_that_was_broken_for_a_while(claude: Tree, tmp_path: Path) -> None:
+    """When it is mended, it is merged with again: nobody edited what lies in the folder."""
+    mine, out = tmp_path / "managed-settings.json", tmp_path / "out"
+    for text in (json.dumps(OWN), "{ not JSON", json.dumps({**OWN, "theme": "dark"})):
+        mine.write_text(text)
+        baking = written(claude, out, mine)
+        assert [left.path for left in baking.left] == ([str(mine)] if "not" in text else [])
+    assert settings(out)["theme"] == "dark"
+
+
 def test_a_person_s_standing_instructions_stay(claude: Tree, tmp_path: Path) -> None:
     """They are no settings, so nothing is put into them."""
     file = tmp_path / "rootfs/etc/claude-code/CLAUDE.md"
