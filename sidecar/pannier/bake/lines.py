@@ -71,7 +71,7 @@ def lines(tree: Tree, kind: Kind, folder: str, base: Base | None = None) -> str:
     found += [f"# {kind.note}"] if kind.note else []
     found += ["USER root"]
     found += [f"RUN {kind.before}"] if kind.before else []
-    found += [f"COPY {folder}/rootfs/ /", f"RUN {kind.python} -IS /{INSTALL}"]
+    found += [_copy(f"{folder}/rootfs/"), f"RUN {kind.python} -IS /{INSTALL}"]
     found += [f"ENV HOME={CONTAINER_HOME} PATH=/{STARTERS}:$PATH"]
     found += [f"ENV {words}" for words in tree.environment]
     found += [f"LABEL pannier.hook={VERSION} pannier.client={client.name}"]
@@ -80,6 +80,17 @@ def lines(tree: Tree, kind: Kind, folder: str, base: Base | None = None) -> str:
     command = client.program or base.command or ("your-agent",)
     found += [f"CMD {json.dumps(list(command))}"]
     return "\n".join(found) + "\n"
+
+
+def can_copy(folder: str) -> bool:
+    """Whether a COPY can name the folder: it takes some characters for patterns or variables."""
+    return folder.isprintable() and not re.search(r"[$*?\[\\]", folder)
+
+
+def _copy(source: str) -> str:
+    if re.fullmatch(r"[\w.][\w.,:@%+=/-]*", source, re.ASCII):
+        return f"COPY {source} /"
+    return f"COPY {json.dumps([source, '/'], ensure_ascii=False)}"
 
 
 def _user(user: str) -> str:

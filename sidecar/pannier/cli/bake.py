@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pannier.cli.context import Context
+from pannier.errors import UsageError
 
 
 @click.command("bake")
@@ -120,10 +121,24 @@ def _bake(
 
 
 def _in_build_context(output: Path, cwd: Path) -> str:
-    """How a Dockerfile in the current folder names `output`."""
-    whole = cwd / output
-    inside = whole.relative_to(cwd) if whole.is_relative_to(cwd) else Path(whole.name)
-    return inside.as_posix()
+    """How a Dockerfile in the current folder names `output`. Raises UsageError if it cannot."""
+    from pannier.bake.lines import can_copy
+
+    try:
+        whole, context = (cwd / output).resolve(), cwd.resolve()
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{output} leads nowhere: {error}") from error
+    if not whole.is_relative_to(context):
+        raise UsageError(
+            f"{output} is outside {context}, so no Dockerfile there can copy from it",
+            "Call pannier in the folder that the image is built from, with --output below it.",
+        )
+    folder = whole.relative_to(context).as_posix()
+    if not can_copy(folder):
+        raise UsageError(
+            f"{folder!r} cannot stand in a Dockerfile's COPY", "Give --output a plainer name."
+        )
+    return folder
 
 
 def _check(context: Context, what: str, client: str | None, as_json: bool) -> None:

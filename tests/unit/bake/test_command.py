@@ -47,6 +47,38 @@ def test_a_file_that_cannot_be_read_is_said_and_ends_with_1(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("my dir", 'COPY ["my dir/rootfs/", "/"]'),
+        ("a/../b", "COPY b/rootfs/ /"),
+        ("link/x", "COPY real/x/rootfs/ /"),
+        (".", "COPY ./rootfs/ /"),
+    ],
+)
+def test_the_lines_name_the_folder_as_a_build_can_copy_it(
+    tmp_path: Path, output: str, line: str
+) -> None:
+    """From the current folder, with links and dots resolved and blanks quoted."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    done = pannier("bake", "--client", "custom", "--output", output, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert line in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("output", ["..", "../other", "/tmp", "out/x", "$HOME", "a*", "a\nb"])
+def test_a_folder_that_a_build_cannot_copy_is_refused(tmp_path: Path, output: str) -> None:
+    """What lies outside the build context, also behind a link; nothing is written."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "out").symlink_to(tmp_path)
+    done = pannier("bake", "--client", "custom", "--output", output, cwd=here)
+    assert done.returncode == 2, done.stderr
+    assert "COPY" in done.stderr or "is outside" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["here", "out"]
+
+
+@pytest.mark.parametrize(
     ("args", "status", "line"),
     [
         (["bake"], 2, "--client"),
