@@ -16,8 +16,13 @@ from pannier.paths import FOLDER, allowlist_file, person_home
 from pannier.settings import Strict, parse
 
 
+def begins_at_a_fixed_place(path: str) -> bool:
+    """Whether a path means the same wherever one stands: from `/`, or from the person's home."""
+    return path == "~" or path.startswith(("/", "~/"))
+
+
 def _place(path: str) -> str:
-    if not (path == "~" or path.startswith(("/", "~/"))):
+    if not begins_at_a_fixed_place(path):
         raise ValueError("write an absolute path, or one that begins with ~/")
     if not path.isprintable():
         raise ValueError("holds control characters")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pannier.errors import UsageError
 from pannier.mounts import change, edit, facts
-from pannier.mounts.allowlist import Entry, expand, parse_allowlist
+from pannier.mounts.allowlist import Entry, begins_at_a_fixed_place, expand, parse_allowlist
 from pannier.mounts.change import Grant
 from pannier.mounts.nanoclaw import Imported, Root
 from pannier.mounts.places import Place
@@ -71,6 +71,8 @@ def take_over(
 def _take(
     root: Root, text: str, name: str, places: Sequence[Place], environ: Mapping[str, str]
 ) -> tuple[str, Taken]:
+    if not begins_at_a_fixed_place(root.path):
+        raise UsageError("it is neither an absolute path nor one that begins with ~/")
     grant = Grant(expand(root.path, environ), rw=root.rw, description=root.description)
     real = change.root_at(grant.path, places)
     text, entry, notes = change.added(grant, real, text, name, places, environ)

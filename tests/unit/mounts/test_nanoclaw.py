@@ -172,3 +172,20 @@ def test_a_root_that_is_no_path_is_left_out(tmp_path: Path, path: str) -> None:
     assert done.exit_code == 0, done.output
     assert "Left out: /" in done.output
     assert [e.path for e in allowlist.load(os.environ).allowlist.allow] == [str(tmp_path / "site")]
+
+
+@pytest.mark.parametrize("path", ["site", "./site", "~root/site", "", " "])
+def test_a_root_that_counts_from_where_one_stands_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """It is not guessed which folder was meant."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "~root/site").mkdir(parents=True)
+    (tmp_path / " ").mkdir()
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "theirs.json"
+    file.write_text(text(allowedRoots=[{"path": path, "allowReadWrite": True}]))
+    done = imported(file)
+    assert done.exit_code == 0, done.output
+    assert "neither an absolute path" in done.output
+    assert allowlist.load(os.environ).allowlist.allow == ()
