@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import secrets
 import tarfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import docker.errors
@@ -23,6 +26,8 @@ LIMIT = 64 << 20
 """Bytes of one folder or file that are read at most."""
 
 _ROLE = "look"
+_LABEL_PIDS = "pannier.pids"
+_LONGEST_LOOK = 3600
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def files_of(engine: Engine, image: str) -> Iterator[ImageFiles]:
         config = engine.sdk.images.get(image).attrs["Config"] or {}
     _sweep(engine)
     name = f"pannier-{_ROLE}-{secrets.token_hex(4)}"
-    labels = {LABEL_ROLE: _ROLE, LABEL_OWNER: owner.me()}
+    labels = {LABEL_ROLE: _ROLE, LABEL_OWNER: owner.me(), _LABEL_PIDS: _pids()}
     try:
         with translated():
             engine.sdk.containers.create(
@@ -126,8 +131,26 @@ def _sweep(engine: Engine) -> None:
     with suppress(EngineError), translated():
         found = engine.sdk.api.containers(all=True, filters={"label": f"{LABEL_ROLE}={_ROLE}"})
         for row in found:
-            if owner.is_gone((row.get("Labels") or {}).get(LABEL_OWNER, "")):
+            if _is_left(row.get("Labels") or {}, time.time() - row.get("Created", 0)):
                 engine.remove(row["Id"])
+
+
+def _is_left(labels: Mapping[str, str], age: float) -> bool:
+    """Whether whoever made it ended, `age` seconds after.
+
+    A process of another namespace cannot be seen from here, also on a host of the same name; but
+    no look takes long.
+    """
+    mine = labels.get(_LABEL_PIDS, _pids()) == _pids()
+    return owner.is_gone(labels.get(LABEL_OWNER, "")) and (mine or age > _LONGEST_LOOK)
+
+
+def _pids() -> str:
+    """The namespace of this process's number (namespaces(7)); empty where it cannot be told."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def _config(config: dict[str, Any]) -> ImageConfig:
