@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
-from pannier import clients, groups, mounts
+from pannier import clients, groups, mounts, safefs
 from pannier.cli.context import Context
-from pannier.errors import HomeNotFound, PannierError, UsageError
+from pannier.errors import HomeNotFound, PannierError, UsageError, reason
 from pannier.mounts import allowlist, change, edit, nanoclaw
 from pannier.mounts.change import Change, Grant
 from pannier.mounts.importing import LeftOut, take_over
@@ -93,9 +94,9 @@ def allow(
     grant = Grant(_absolute(context, path), rw, only, excepted, description, git, no_scan)
     done = change.allow(grant, _home(context), context.environ, dry_run=dry_run)
     if not done.changed:
-        context.say(f"Allowed already in {done.file}:")
+        context.say(f"Allowed already in {_named(done.file)}:")
     else:
-        context.say(f"{'Would write to' if dry_run else 'Written to'} {done.file}:")
+        context.say(f"{'Would write to' if dry_run else 'Written to'} {_named(done.file)}:")
     _say_entries(context, done)
     _tell_notes(context, done)
 
@@ -115,7 +116,7 @@ def deny(context: Context, path: str, dry_run: bool) -> None:
       pannier mounts deny ~/projects/site
     """
     done = change.deny(_absolute(context, path), context.environ, dry_run=dry_run)
-    context.say(f"{'Would remove from' if dry_run else 'Removed from'} {done.file}:")
+    context.say(f"{'Would remove from' if dry_run else 'Removed from'} {_named(done.file)}:")
     _say_entries(context, done)
     _tell_notes(context, done)
 
@@ -149,7 +150,7 @@ def list_(context: Context, as_json: bool) -> None:
         for entry in found.allow:
             context.say(edit.as_yaml(entry).rstrip("\n"))
         if found.block:
-            context.say(f"  also blocked: {' '.join(found.block)}")
+            context.say(f"  also blocked: {shown(', '.join(found.block))}")
     if loaded.error and not loaded.missing:
         raise PannierError(loaded.error, "Mend it; it grants nothing until then.")
 
@@ -178,17 +179,24 @@ def import_(context: Context, file: Path, dry_run: bool) -> None:
         for note in root.notes:
             context.tell(f"Narrower: {shown(root.path)}: {note}.")
     if imported.block:
-        context.say(f"  blocked: {shown(' '.join(imported.block))}")
+        context.say(f"  blocked: {', '.join(imported.block)}")
     for narrowed in imported.narrowed:
         context.tell(f"Narrower: {narrowed}.")
-    context.tell(f"{'Would write to' if dry_run else 'Written to'} {done.file}")
+    what = "Nothing new for" if not done.changed else "Would write to" if dry_run else "Written to"
+    context.tell(f"{what} {_named(done.file)}")
 
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        real = Path(os.path.realpath(file))
+        return safefs.read(real.parent, real.name).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}") from error
+        raise UsageError(f"{file} cannot be read: {reason(error)}") from error
+
+
+def _named(file: Path) -> str:
+    """With the file that is really written, where a person keeps it elsewhere."""
+    return f"{file} → {os.path.realpath(file)}" if file.is_symlink() else str(file)
 
 
 def _say_entries(context: Context, done: Change) -> None:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from pannier.errors import SettingsError, reason
+from pannier import safefs
+from pannier.errors import SettingsError, UnsafePath, reason
 from pannier.paths import FOLDER, allowlist_file, person_home
 from pannier.settings import Strict, parse
 
@@ -109,11 +110,15 @@ def load(environ: Mapping[str, str]) -> Loaded:
     """Read the allowlist, each time anew. Never raises: an error is part of what is returned."""
     file = allowlist_file(environ)
     try:
-        text = file.read_text(encoding="utf-8")
+        # Nobody waits for the other end of a pipe; a person's link is followed.
+        real = Path(os.path.realpath(file))
+        text = safefs.read(real.parent, real.name).decode()
     except FileNotFoundError:
         return Loaded(file, error=f"there is no allowlist {file}", missing=True)
     except (OSError, UnicodeDecodeError) as error:
         return Loaded(file, error=f"the allowlist {file} cannot be read: {reason(error)}")
+    except UnsafePath as error:
+        return Loaded(file, error=f"the allowlist {file} cannot be read: {error.message}")
     try:
         return Loaded(file, parse_allowlist(text, str(file)))
     except SettingsError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pannier.errors import UsageError
+from pannier.errors import UsageError, reason
 from pannier.mounts import edit, facts
 from pannier.mounts.allowlist import Entry, parse_allowlist
 from pannier.mounts.places import Place
@@ -62,7 +63,15 @@ def allow(
 
     done = rewrite(changed, environ, dry_run)
     entry, notes = done.said
-    return Change(done.file, (entry,), done.changed, notes)
+    return Change(done.file, (entry,), done.changed, (*notes, *_not_there(grant.groups, home)))
+
+
+def _not_there(folders: Sequence[str], home: Home | None) -> tuple[str, ...]:
+    """A group may be made later, and a name may be mistyped."""
+    if home is None:
+        return ()
+    missing = [folder for folder in folders if not os.path.lexists(home.group(folder).root)]
+    return tuple(f"there is no group {folder} in {home.root} yet" for folder in missing)
 
 
 def root_at(path: Path, places: Sequence[Place]) -> Path:
@@ -124,9 +133,13 @@ def deny(path: Path, environ: Mapping[str, str], *, dry_run: bool = False) -> Ch
 
 def _folder(path: Path) -> Path:
     real = _real(path)
-    if not os.path.lexists(real):
-        raise UsageError(f"{real} does not exist", "Make the folder first.")
-    if not real.is_dir():
+    try:
+        kind = real.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{real} does not exist", "Make the folder first.") from None
+    except OSError as error:
+        raise UsageError(f"{real} cannot be looked at: {reason(error)}") from None
+    if not stat.S_ISDIR(kind):
         raise UsageError(f"{real} is not a folder, and only folders are mounted")
     return real
 

@@ -40,6 +40,7 @@ class TakenOver:
 
     file: Path
     roots: tuple[Taken | LeftOut, ...]
+    changed: bool
 
 
 def take_over(
@@ -65,7 +66,7 @@ def take_over(
         return edit.with_block(text, name, imported.block), tuple(roots)
 
     done = rewrite(changed, environ, dry_run)
-    return TakenOver(done.file, done.said)
+    return TakenOver(done.file, done.said, done.changed)
 
 
 def _take(

@@ -13,6 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from pannier.errors import SettingsError
+from pannier.settings import what_is_wrong
 from pannier.shown import shown
 
 
@@ -69,8 +70,8 @@ def translate(text: str, name: str) -> Imported:
         file = _File.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            where = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+            what = ": ".join(filter(None, (where, what_is_wrong(error))))
         else:
             what = "it is not JSON"
         raise SettingsError(f"{name} is no mount allowlist of NanoClaw: {what}") from None

@@ -248,3 +248,31 @@ def test_the_allowlist_can_be_edited_outside_of_every_home(
     done = CliRunner().invoke(pannier, ["mounts", "allow", "."], env=person.environ)
     assert done.exit_code == 0, done.output
     assert entries(person)[0].path == os.path.realpath(person.root / "code")
+
+
+def test_a_group_that_is_not_there_is_said(person: Person) -> None:
+    """It may come later, or its name may be mistyped; the entry is written."""
+    done = typed(person, "allow", str(person.root / "code"), "--group", "scuot", "--group", "scout")
+    assert done.exit_code == 0, done.output
+    assert "there is no group scuot in" in done.stderr
+    assert "no group scout " not in done.stderr
+    assert entries(person)[0].groups == ("scuot", "scout")
+
+
+def test_what_cannot_be_looked_at_is_not_said_to_be_missing(person: Person) -> None:
+    """The line gives the system's reason."""
+    with pytest.raises(UsageError, match="cannot be looked at: File name too long"):
+        change.allow(Grant(person.root / ("a" * 300)), person.home, person.environ)
+
+
+def test_of_a_linked_allowlist_the_file_that_is_written_is_named(person: Person) -> None:
+    """Also where the link leads to a file that is not there yet."""
+    kept = person.root / "dotfiles/mounts.yaml"
+    kept.parent.mkdir()
+    person.allowlist.parent.mkdir(parents=True)
+    person.allowlist.symlink_to(kept)
+    done = typed(person, "allow", str(person.root / "code"))
+    assert done.exit_code == 0, done.output
+    assert f"Written to {person.allowlist} → {kept}:" in done.output
+    assert kept.is_file()
+    assert person.allowlist.is_symlink()

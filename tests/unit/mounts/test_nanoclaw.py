@@ -72,6 +72,14 @@ def test_the_error_names_the_file(content: str) -> None:
         translate(content, "mine.json")
 
 
+@pytest.mark.parametrize("roots", [[3], 3, None, [{}], [{"path": 3}]])
+def test_the_error_has_no_word_of_the_program_s_own_types(roots: object) -> None:
+    """A person knows the file, and not what reads it."""
+    with pytest.raises(SettingsError, match="allowedRoots") as caught:
+        translate(text(allowedRoots=roots), "f")
+    assert not {"_Root", "instance", "dictionary", "tuple"} & set(caught.value.message.split())
+
+
 @pytest.mark.parametrize(
     "before",
     [
@@ -189,3 +197,29 @@ def test_a_root_that_counts_from_where_one_stands_is_left_out(
     assert done.exit_code == 0, done.output
     assert "neither an absolute path" in done.output
     assert allowlist.load(os.environ).allowlist.allow == ()
+
+
+def test_roots_are_judged_one_after_the_other(tmp_path: Path) -> None:
+    """Also with --dry-run: a folder below one that is about to be allowed is said to decide."""
+    (tmp_path / "code/site").mkdir(parents=True)
+    file = tmp_path / "theirs.json"
+    roots = [{"path": str(tmp_path / "code")}, {"path": str(tmp_path / "code/site")}]
+    file.write_text(text(allowedRoots=roots))
+    assert "it decides from now on" in imported(file, "--dry-run").stderr
+    assert imported(file, "--dry-run").stderr.endswith("mounts.yaml\n")
+    assert imported(file).stderr.count("it decides from now on") == 1
+    assert "Nothing new for" in imported(file).stderr
+
+
+@pytest.mark.timeout(20)
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Neither as the file to take over nor as the allowlist."""
+    os.mkfifo(tmp_path / "pipe")
+    done = imported(tmp_path / "pipe")
+    assert isinstance(done.exception, PannierError)
+    mine = allowlist.load(os.environ).file
+    mine.parent.mkdir(parents=True)
+    os.mkfifo(mine)
+    loaded = allowlist.load(os.environ)
+    assert str(mine) in loaded.error
+    assert not loaded.missing
