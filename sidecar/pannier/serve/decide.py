@@ -9,7 +9,7 @@ from typing import Literal
 from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
 from pannier.serve.log import Event
 from pannier.serve.memory import STEADY, Memory, Tries, Up
-from pannier.serve.troubles import current, mended
+from pannier.serve.troubles import NO_GROUP, current, mended, without_group
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class GroupState:
     """How a group is, for `pannier status`."""
 
     folder: str
-    state: Literal["up", "waiting", "idle", "broken"]
+    state: Literal["up", "waiting", "idle", "broken", "gone"]
     container: str = ""
     waits: str = ""
     """What it waits for, or what is wrong."""
@@ -97,8 +97,9 @@ def decide(facts: Facts, memory: Memory, now: float) -> Decision:
     events += [event for key, event in troubles.items() if before.get(key) != event]
     events += mended([key for key in before if key not in troubles], facts)
     memory = replace(memory, troubles=troubles)
-    states = tuple(_state(group, facts, memory) for group in facts.groups)
-    return Decision(tuple(events), tuple(actions), memory, states)
+    states = [_state(group, facts, memory) for group in facts.groups]
+    states += [GroupState(c.group, "gone", c.name, NO_GROUP) for c in without_group(facts)]
+    return Decision(tuple(events), tuple(actions), memory, tuple(states))
 
 
 def _forgive(facts: Facts, memory: Memory) -> Memory:
@@ -140,14 +141,13 @@ def _follow(facts: Facts, memory: Memory, now: float) -> tuple[Memory, list[Even
 
 def _clear(facts: Facts, memory: Memory) -> Iterator[Action]:
     """Containers that have to go."""
-    stopping = {g.folder for g in facts.groups if g.stops}
     for c in facts.containers:
         if c.at_gate:
             why = "it was left before its mounts were compared"
             yield Remove(c.group, c.id, c.name, why, "warning")
         elif c.role != "up" and c.is_left and not c.is_there:
             yield Remove(c.group, c.id, c.name, f"left by a process that ended ({c.state})")
-        elif c.is_there and c.drift and c.group in stopping:
+        elif c.is_there and c.drift and c.stops:
             before = memory.drifted.get(c.id)
             # One look may fall into the moment in which somebody replaces a file.
             if before is not None and c.look > before:
@@ -199,7 +199,8 @@ def _is_up(container: ContainerFacts) -> bool:
 
 def _state(group: GroupFacts, facts: Facts, memory: Memory) -> GroupState:
     if group.error:
-        return GroupState(group.folder, "broken", waits=group.error)
+        name = up.name if (up := memory.up.get(group.folder)) else ""
+        return GroupState(group.folder, "broken", name, group.error)
     if up := memory.up.get(group.folder):
         drift = [c.drift for c in facts.containers if c.id == up.id and c.drift]
         wrong = f"does not keep to its plan: {'; '.join(drift[0])}" if drift else ""

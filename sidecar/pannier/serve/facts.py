@@ -16,8 +16,6 @@ class GroupFacts:
     """Why its settings cannot be read; then the fields below say nothing."""
     client: str = ""
     autostart: bool = False
-    stops: bool = False
-    """`enforce: stop`"""
     missing_image: str = ""
     """Tag of an image of pannier's own that a start would have to build first."""
 
@@ -41,6 +39,10 @@ class ContainerFacts:
     """In what its mounts differ from what it would get now."""
     look: int = 0
     """Which look at its mounts this is; not every round takes a new one."""
+    stops: bool = False
+    """Its group says `enforce: stop`, or last did when its settings could be read."""
+    no_group: bool = False
+    """Its group has no `group.yaml`."""
 
     @property
     def is_there(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pannier import clients, groups, mounts, owner
@@ -45,6 +45,7 @@ class Observer:
         self.engine: Engine | None = None
         self._looks: dict[str, _Look] = {}
         self._admitted: set[str] = set()
+        self._kept: dict[str, Group] = {}
 
     def facts(self, building: str) -> Facts:
         """Never raises for what a person or an engine can do. `building`: the tag being built."""
@@ -58,7 +59,10 @@ class Observer:
             found = tuple(self._group(p, g, "") for p, g in read.items())
             return Facts("", joined(error.message), found, (), broken, home_error, building)
         assert self.engine is not None
-        facts = tuple(self._container(c, read.get(c.group), not broken) for c in containers)
+        self._keep(read, {c.group for c in containers})
+        facts = tuple(self._container(c, not broken) for c in containers)
+        if read or not home_error:
+            facts = tuple(replace(c, no_group=c.group not in read) for c in facts)
         up = {c.group for c in facts if c.role == "up" and c.is_there}
         found = tuple(
             self._group(p, g, "" if p in up or home_error else self._missing_image(g))
@@ -71,6 +75,12 @@ class Observer:
         if self.engine is None:
             self.engine = _find(self.environ)
         return self.engine.containers(str(self.home.root))
+
+    def _keep(self, read: Mapping[str, Group | str], wanted: set[str]) -> None:
+        """The last good settings go on deciding about the containers of a group."""
+        good = {folder: group for folder, group in read.items() if isinstance(group, Group)}
+        kept = {folder: group for folder, group in self._kept.items() if folder in wanted}
+        self._kept = {**kept, **good}
 
     def _read(self, paths: GroupPaths) -> Group | str:
         try:
@@ -102,7 +112,6 @@ class Observer:
             stamp,
             client=settings.client,
             autostart=settings.autostart,
-            stops=settings.enforce == "stop",
             missing_image=missing_image,
         )
 
@@ -118,10 +127,11 @@ class Observer:
         except PannierError:  # the start says it
             return ""
 
-    def _container(self, c: Container, group: Group | str | None, judge: bool) -> ContainerFacts:
+    def _container(self, c: Container, judge: bool) -> ContainerFacts:
         abandoned = owner.is_gone(c.owner) or c.owner == owner.me()
+        group = self._kept.get(c.group)
         look = self._looks.get(c.id, _Look((), 0, "", 0.0))
-        if c.state == "running" and isinstance(group, Group):
+        if c.state == "running" and group is not None:
             look = self._looked_at(c, group, judge)
         return ContainerFacts(
             id=c.id,
@@ -134,6 +144,7 @@ class Observer:
             at_gate=c.state == "running" and abandoned and self._at_gate(c),
             drift=look.drift,
             look=look.number,
+            stops=group is not None and group.settings.enforce == "stop",
         )
 
     def _at_gate(self, c: Container) -> bool:

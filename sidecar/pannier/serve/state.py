@@ -35,7 +35,7 @@ class GroupHealth:
 
     folder: str
     state: str
-    """up, waiting, idle or broken."""
+    """up, waiting, idle, broken or gone."""
     container: str = ""
     waits: str = ""
     """What it waits for, or what is wrong with it."""

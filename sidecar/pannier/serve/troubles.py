@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from pannier.serve.facts import Facts
+from pannier.serve.facts import ContainerFacts, Facts
 from pannier.serve.log import Event
 from pannier.serve.memory import Key, Memory
 
@@ -14,15 +14,22 @@ _MENDED = {
     "allowlist.broken": ("allowlist.mended", "the allowlist can be read again"),
     "settings.broken": ("settings.mended", "the settings can be read again"),
     "container.drifted": ("container.keeps", "its container keeps to its plan again"),
+    "group.gone": ("group.back", "its group.yaml is there again"),
     "ready.failed": ("group.ready", "its folders are there"),
 }
+NO_GROUP = "its container runs, but there is no group.yaml any more"
+
+
+def without_group(facts: Facts) -> Iterator[ContainerFacts]:
+    """Containers that run for a group that is not there."""
+    return (c for c in facts.containers if c.no_group and c.is_there)
 
 
 def current(facts: Facts, memory: Memory) -> Mapping[Key, Event]:
     """Every trouble of now, by what it is about."""
     found = [*_of_files(facts)]
     if facts.engine:
-        found += _of_containers(facts)
+        found += [*_of_containers(facts), *_of_no_group(facts)]
     else:
         event = Event("error", "", "engine.gone", facts.no_engine)
         found.append((("", "engine.gone", ""), event))
@@ -65,6 +72,16 @@ def _of_containers(facts: Facts) -> Iterator[tuple[Key, Event]]:
             message = f"{c.name} does not keep to its plan: {'; '.join(c.drift)}"
             key = (c.group, "container.drifted", c.id)
             yield key, Event("warning", c.group, "container.drifted", message)
+
+
+def _of_no_group(facts: Facts) -> Iterator[tuple[Key, Event]]:
+    for c in without_group(facts):
+        message = (
+            f"{c.name} runs, but there is no group.yaml any more; "
+            f"put it back, or end it with: pannier stop {c.group}"
+        )
+        event = Event("warning", c.group, "group.gone", message)
+        yield (c.group, "group.gone", c.id), event
 
 
 def _still(facts: Facts, memory: Memory) -> Iterator[tuple[Key, Event]]:

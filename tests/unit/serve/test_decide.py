@@ -202,11 +202,10 @@ def test_drift_is_said_once_and_again_when_it_is_over(story: Story) -> None:
 
 def test_with_enforce_stop_a_second_look_stops_the_container(story: Story) -> None:
     """One look may fall between the two steps of somebody's edit; a cached look is no second."""
-    strict = (replace(SCOUT, stops=True),)
-    drifted = up(drift=("/srv is withdrawn",), look=5)
-    assert story.round(facts(drifted, groups=strict)) == []
-    assert story.round(facts(drifted, groups=strict)) == []
-    (action,) = story.round(facts(replace(drifted, look=6), groups=strict))
+    drifted = up(drift=("/srv is withdrawn",), look=5, stops=True)
+    assert story.round(facts(drifted)) == []
+    assert story.round(facts(drifted)) == []
+    (action,) = story.round(facts(replace(drifted, look=6)))
     assert isinstance(action, Remove)
     assert action.level == "warning"
     assert "/srv is withdrawn" in action.why
@@ -214,11 +213,10 @@ def test_with_enforce_stop_a_second_look_stops_the_container(story: Story) -> No
 
 def test_a_drift_that_passes_between_two_looks_stops_nothing(story: Story) -> None:
     """The count begins again."""
-    strict = (replace(SCOUT, stops=True),)
     drift = ("/srv is withdrawn",)
-    story.round(facts(up(drift=drift, look=1), groups=strict))
-    story.round(facts(up(look=2), groups=strict))
-    assert story.round(facts(up(drift=drift, look=3), groups=strict)) == []
+    story.round(facts(up(drift=drift, look=1, stops=True)))
+    story.round(facts(up(look=2, stops=True)))
+    assert story.round(facts(up(drift=drift, look=3, stops=True))) == []
 
 
 def test_a_container_that_was_stopped_by_the_daemon_did_not_end_by_itself(story: Story) -> None:
@@ -399,3 +397,23 @@ def test_a_container_that_was_left_is_said_once_however_old_it_gets(story: Story
         assert story.said == (["container.left"] if second == 0 else [])
     story.round(facts(up(role="run", abandoned=True, state="paused", status="Up (Paused)")))
     assert story.said == ["container.left"]
+
+
+def test_a_container_whose_group_is_not_there_is_said_once(story: Story) -> None:
+    """Status lists it too; that the group is back is said as well."""
+    story.round(facts(up()))
+    for expected in (["group.gone"], []):
+        assert story.round(facts(up(no_group=True), groups=())) == []
+        assert story.said == expected
+        assert story.state()[0] == "gone"
+    story.round(facts(up()))
+    assert story.said == ["group.back"]
+
+
+def test_the_settings_of_before_stop_a_container_of_a_broken_group(story: Story) -> None:
+    """Who breaks a file does not keep what was withdrawn."""
+    broken = (replace(SCOUT, error="group.yaml: not YAML", autostart=False),)
+    drifted = up(drift=("/srv is withdrawn",), stops=True)
+    story.round(facts(replace(drifted, look=1), groups=broken))
+    (action,) = story.round(facts(replace(drifted, look=2), groups=broken))
+    assert isinstance(action, Remove)

@@ -191,7 +191,10 @@ def test_settings_of_the_daemon_are_read(scene: Scene) -> None:
     scene.engine.found = []
     scene.settings("autostart: true\nenforce: stop\n")
     (scout,) = scene.observer.facts("").groups
-    assert (scout.autostart, scout.stops) == (True, True)
+    assert scout.autostart
+    scene.start()
+    assert scene.observer.facts("").containers[0].stops
+    scene.engine.found = []
     assert scout.missing_image.startswith("pannier-claude:")
     scene.settings("autostart: true\nimage: mine\n")
     (scout,) = scene.observer.facts("").groups
@@ -302,6 +305,25 @@ def test_an_engine_that_hangs_is_told_while_somebody_waits(
         seen = scene.observer.facts("")
     assert (seen.engine, scene.observer.engine) == ("", None)
     assert seen.no_engine
+
+
+@pytest.mark.parametrize("how", ["broken", "removed", "folder"])
+def test_the_last_good_settings_go_on_judging(scene: Scene, how: str) -> None:
+    """Also when the whole group was removed: its container has the mounts all the same."""
+    scene.settings(f"enforce: stop\nmounts: [{{source: {scene.docs}, target: docs}}]\n")
+    assert scene.drift() == ()
+    paths = scene.home.group("scout")
+    if how == "broken":
+        paths.settings.write_text("client: [\n")
+    elif how == "removed":
+        paths.settings.unlink()
+    else:
+        paths.settings.parent.rename(scene.home.root / "away")
+    scene.allow("allow: []\n")
+    (container,) = scene.observer.facts("").containers
+    assert container.drift
+    assert container.stops
+    assert container.no_group == (how != "broken")
 
 
 def _started(pid: int) -> str:
