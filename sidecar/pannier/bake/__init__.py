@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from pannier import safefs
 from pannier.bake import formats
-from pannier.bake.files import Files, FolderFiles, record_of
+from pannier.bake.files import Files, FolderFiles, read_regular, record_of
 from pannier.bake.layout import PACKAGE, RECORD, Content, Record, Tree
 from pannier.bake.lines import KINDS, Base, lines
 from pannier.bake.merge import CannotMerge, Leaf, Merged, leaves
@@ -183,6 +183,8 @@ def _settle(
         baking.left.append(Left(name, str(error)))
         return None
     baking.remarks += _remarks(name, done)
+    if formats.hooks_off(text, path):
+        baking.remarks.append(f"{name}: {formats.HOOKS_OFF}")
     return _Settled(text, tuple(done.added), edited)
 
 
@@ -202,7 +204,7 @@ def _remarks(name: str, done: Merged) -> list[str]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise PannierError(f"{path} cannot be read: {error.strerror}") from error
 

@@ -120,8 +120,8 @@ def _settings(tree: Tree, files: Files) -> Iterator[_Row]:
                 yield "problem", f"{said}, which the hook needs", _AGAIN
             else:
                 yield "note", said, ""
-        if actual.get("disableAllHooks") is True:
-            yield "problem", f"/{path}: disableAllHooks is true, so no hook runs", ""
+        if formats.hooks_off(there, path):
+            yield "problem", f"/{path}: {formats.HOOKS_OFF}", "Take it out there."
 
 
 def _entries(path: str, wanted: list[str], found: list[str]) -> Iterator[_Row]:

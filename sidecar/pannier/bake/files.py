@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from pathlib import Path
 from typing import Protocol
 
@@ -34,7 +37,7 @@ class FolderFiles:
         try:
             if file.is_symlink():
                 return Link(str(file.readlink()))
-            return file.read_bytes()
+            return read_regular(file)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -52,6 +55,15 @@ class FolderFiles:
 
     def exists(self, path: str) -> bool:
         return (self.root / path).exists()
+
+
+def read_regular(file: Path) -> bytes:
+    """What a file holds. Raises OSError, also for a pipe or device, which might never end."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(file))
+        return opened.read()
 
 
 def record_of(files: Files) -> Record | None:

@@ -16,6 +16,14 @@ from tomlkit.exceptions import TOMLKitError
 from pannier.bake.merge import CannotMerge, Document, Leaf, Merged, merge
 
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+HOOKS_OFF = "disableAllHooks is true, so no hook runs"
+
+
+class _Number(float):
+    """A number of JSON's, with the text that a person wrote: a float may be less exact."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 class NotReadable(ValueError):
@@ -33,7 +41,12 @@ def parse(text: bytes, path: str) -> dict[str, Any]:
         decoded = text.decode("utf-8")
         if path.endswith(".toml"):
             return tomllib.loads(decoded)
-        data = json.loads(decoded, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+        data = json.loads(
+            decoded,
+            object_pairs_hook=_no_key_twice,
+            parse_constant=_no_constant,
+            parse_float=_Number,
+        )
     except (ValueError, RecursionError) as error:
         raise NotReadable(" ".join(str(error).split()) or "it is nested too deep") from error
     if not isinstance(data, dict):
@@ -59,20 +72,50 @@ def merged(
     return _json(text, wanted), done
 
 
+def hooks_off(text: bytes, path: str) -> bool:
+    """Whether these settings keep every hook from running, ours too; see `HOOKS_OFF`."""
+    return parse(text, path).get("disableAllHooks") is True
+
+
 def as_json(data: object) -> str:
     """The one way in which a value of JSON is written here."""
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _json(text: bytes, wanted: Mapping[str, Any]) -> bytes:
-    indent = _INDENT.search(text.decode("utf-8"))
+    decoded = text.decode("utf-8")
+    indent = _INDENT.search(decoded)
+    mark = "number "
+    while mark in decoded:
+        mark += "#"
+    numbers: list[str] = []
+    new = json.dumps(
+        _marked(wanted, mark, numbers), indent=indent[1] if indent else 2, ensure_ascii=False
+    )
+    new = re.sub(rf'"{mark}(\d+)"', lambda found: numbers[int(found[1])], new)
     try:
-        new = json.dumps(
-            wanted, indent=indent[1] if indent else 2, ensure_ascii=False, allow_nan=False
-        )
-        return f"{new}\n".encode()
+        return _with_line_ends_of(decoded, f"{new}\n").encode()
     except ValueError as error:
         raise CannotMerge(f"it holds what cannot be written again: {error}") from error
+
+
+def _marked(node: Any, mark: str, numbers: list[str]) -> Any:
+    """The same with a marked string for each number that has to be written as it was."""
+    if isinstance(node, dict):
+        return {key: _marked(value, mark, numbers) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_marked(value, mark, numbers) for value in node]
+    if isinstance(node, _Number):
+        numbers.append(node.text)
+        return f"{mark}{len(numbers) - 1}"
+    return node
+
+
+def _with_line_ends_of(before: str, new: str) -> str:
+    """Lines end in CR LF where all of a person's do."""
+    if "\r\n" not in before or re.search(r"(?<!\r)\n", before):
+        return new
+    return re.sub(r"(?<!\r)\n", "\r\n", new)
 
 
 def _toml(
@@ -81,7 +124,7 @@ def _toml(
     try:
         document = tomlkit.parse(text)
         merge(_as_document(document), ours, earlier)
-        new = tomlkit.dumps(document)
+        new = _with_line_ends_of(text.decode("utf-8"), tomlkit.dumps(document))
         same = tomllib.loads(new) == wanted
     except (TOMLKitError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise CannotMerge(f"its tables cannot be added to: {error}") from error

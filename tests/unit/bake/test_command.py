@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,33 @@ def test_a_file_that_cannot_be_read_is_said_and_ends_with_1(tmp_path: Path) -> N
     checked = pannier("bake", "--check", "out", "--json", cwd=tmp_path)
     assert checked.returncode == 1
     assert "problem" in {finding["level"] for finding in json.loads(checked.stdout)}
+
+
+MERGE = ["--client", "claude", "--output", "out", "--merge", "managed-settings.json"]
+
+
+def test_settings_that_switch_every_hook_off_are_said(tmp_path: Path) -> None:
+    """They are a person's, and memory would not be delivered."""
+    (tmp_path / "managed-settings.json").write_text('{"disableAllHooks": true}')
+    done = pannier("bake", *MERGE, cwd=tmp_path)
+    assert "managed-settings.json: disableAllHooks is true, so no hook runs" in done.stderr
+
+
+def test_a_hook_that_is_taken_out_is_said(tmp_path: Path) -> None:
+    """An entry of pannier's that it did not put there."""
+    entry = {"type": "command", "command": "pannier-hook stop --client claude"}
+    mine = {"hooks": {"Stop": [{"hooks": [entry]}]}}
+    (tmp_path / "managed-settings.json").write_text(json.dumps(mine))
+    done = pannier("bake", *MERGE, cwd=tmp_path)
+    assert f"taken out, as pannier's of before: {entry['command']}" in done.stderr
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody may ever write to it."""
+    os.mkfifo(tmp_path / "managed-settings.json")
+    done = pannier("bake", *MERGE, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "managed-settings.json cannot be read: it is not a regular file" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,36 @@ def test_what_cannot_be_read_is_not_guessed_at(text: bytes, name: str, why: str)
     assert "\n" not in str(caught.value)
 
 
-def test_a_number_that_json_does_not_have() -> None:
-    """It could not be written again, so the file is left alone."""
+@pytest.mark.parametrize(
+    "number", ["12345678901234567890.123456789", "1.50", "1e999", "-0.0", "1E+2", "9" * 40]
+)
+def test_numbers_stay_as_they_were_written(number: str) -> None:
+    """Whatever a float would make of them; a string that looks like our mark stays, too."""
+    theirs = f'{{"a": [{number}, {{"b": {number}}}], "c": "number 0", "number #1": "{number}"}}'
+    text = merged(theirs.encode(), "x.json", CLAUDE)[0].decode()
+    as_text = {"parse_float": str, "parse_int": str}
+    after, before = json.loads(text, **as_text), json.loads(theirs, **as_text)  # type: ignore[arg-type]
+    assert {key: after[key] for key in before} == before
+
+
+def test_what_cannot_be_written_again() -> None:
+    """Half a character that JSON can name and UTF-8 cannot: the file is left alone."""
     with pytest.raises(CannotMerge):
-        merged(b'{"a": 1e999}', "x.json", CLAUDE)
+        merged(rb'{"a": "\ud800"}', "x.json", CLAUDE)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "ours"),
+    [
+        ("x.toml", "# mine\r\n[a]\r\nb = 1\r\n", CODEX),
+        ("x.toml", '# mine\r\na = """x\r\ny"""\r\n', CODEX),
+        ("x.json", '{\r\n  "a": 1\r\n}\r\n', CLAUDE),
+    ],
+)
+def test_line_ends_are_not_mixed(name: str, theirs: str, ours: dict[str, Any]) -> None:
+    """Where a person's lines end in CR LF, ours do."""
+    text = merged(theirs.encode(), name, ours)[0]
+    assert text.count(b"\n") == text.count(b"\r\n") > theirs.count("\n")
 
 
 COMMENTED = """\
