@@ -211,13 +211,15 @@ def test_a_plugin_of_ours_that_is_not_registered_is_a_problem(tmp_path: Path) ->
     assert problems(wanted, root, None) == []
     plugin = root / "etc/opencode/pannier.js"
     plugin.rename(plugin.with_name("away"))
-    assert [f.message for f in problems(wanted, root, None)] == [
-        "/etc/opencode/pannier.js is missing",
-        "/etc/opencode/away calls pannier-hook, too: memory is given twice",
-    ][::-1]
+    assert [(f.level, f.message) for f in problems(wanted, root, None)] == [
+        ("problem", "/etc/opencode/away calls pannier-hook, too: memory is given twice"),
+        ("problem", "/etc/opencode/pannier.js is missing"),
+    ]
     plugin.with_name("away").rename(plugin)
-    (root / "etc/opencode/opencode.json").write_text('{"plugin": ["file:///mine.js"]}')
-    assert "problem" in {finding.level for finding in problems(wanted, root, None)}
+    for text in ('{"plugin": ["file:///mine.js"]}', '{"plugin": "x"}', "{}"):
+        (root / "etc/opencode/opencode.json").write_text(text)
+        [finding] = [f for f in problems(wanted, root, None) if "plugin is not" in f.message]
+        assert finding.level == "problem"
 
 
 @pytest.mark.parametrize(
