@@ -16,9 +16,16 @@ def test_an_action_may_take_longer_than_a_look() -> None:
     """Also after one that failed, looks are short again."""
     api = SimpleNamespace(timeout=LOOK_SECONDS)
     engine = cast(Engine, SimpleNamespace(sdk=SimpleNamespace(api=api)))
-    with pytest.raises(OSError, match="full"), _patience(engine):
-        assert api.timeout == ACT_SECONDS
-        raise OSError("full")
+    seen = []
+
+    def act() -> None:
+        with _patience(engine):
+            seen.append(api.timeout)
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        act()
+    assert seen == [ACT_SECONDS]
     assert api.timeout == LOOK_SECONDS
     with _patience(None):
         pass
