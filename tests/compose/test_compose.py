@@ -77,7 +77,7 @@ def test_verify_works_from_the_sidecar(clone: Clone, agent: Container) -> None:
 
 
 def test_images_are_built_from_the_sidecar(clone: Clone, agent: Container) -> None:
-    """By its own docker client, with the certificates that it was given; and they are the host's."""
+    """By its own docker client, with the certificates it was given; they are the host's."""
     assert clone.told("image", "build", "claude").strip() == agent.image
 
 
