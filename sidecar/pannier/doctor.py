@@ -66,6 +66,19 @@ def _groups(engine: Engine | None, home: Home, environ: Mapping[str, str]) -> It
         yield Finding("note", "groups", "there are none", "Make one with: pannier group add scout")
     for paths in found:
         yield from _guarded(paths.folder, partial(_group, engine, home, paths, environ))
+    if engine is not None:
+        yield from _of_no_group(engine, home, {paths.folder for paths in found})
+
+
+def _of_no_group(engine: Engine, home: Home, folders: set[str]) -> Iterator[Finding]:
+    for container in engine.containers(str(home.root)):
+        if container.group not in folders:
+            yield Finding(
+                "problem",
+                shown(container.group),
+                f"container {container.name} ({container.state}) belongs to a group that is gone",
+                f"Remove it: pannier stop {container.group}",
+            )
 
 
 def _group(

@@ -493,6 +493,15 @@ def test_every_container_of_a_group_has_the_group_s_name(person: Person) -> None
     assert person.shell("scout", "hostname; hostname") == "scout\nscout\n"
 
 
+def test_doctor_finds_containers_of_a_group_that_is_gone(person: Person) -> None:
+    """And `stop` still removes them."""
+    person.pannier("up", "scout")
+    person.group("scout").rename(person.root / "elsewhere")
+    told = person.pannier("doctor", check=False)
+    assert "belongs to a group that is gone" in told
+    assert "pannier-scout-" in person.pannier("stop", "scout", "--time", "0")
+
+
 def test_the_host_path_is_not_told(person: Person) -> None:
     """An agent's environment names nothing of the host."""
     told = person.shell("scout", "env")

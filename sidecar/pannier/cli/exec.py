@@ -12,9 +12,7 @@ from pannier.engine import Engine
 
 @click.command("exec")
 @click.argument("folder")
-@click.option(
-    "--client", callback=not_empty, help="Which, if several clients are up."
-)
+@click.option("--client", callback=not_empty, help="Which, if several clients are up.")
 @program_options
 @click.option("--dry-run", is_flag=True, help="Show what would be run, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="With --dry-run: for programs.")

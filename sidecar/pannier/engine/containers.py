@@ -184,8 +184,11 @@ class Engine:
         try:
             with translated():
                 rows = self.sdk.api.top(container)["Processes"]
-        except EngineError:  # not running any more
-            return False
+        except EngineError:
+            # What ended stands at no gate; of one that runs, nothing is known.
+            if self.ends_soon(container, seconds=0):
+                return False
+            raise
         return any(_AT_GATE.search(row[-1]) for row in rows)
 
     def release(self, container: str) -> None:
