@@ -223,7 +223,8 @@ def run(
             terminal.start_attached(container, ends),
             engine.environ,
             ends,
-            started=lambda: admit(engine, container, spec, gate=gate),
+            before=lambda: compare(engine, container, spec, gate=gate),
+            begin=lambda: let_go(engine, container, gate=gate),
             forward=lambda number: engine.signal(container, number),
         )
     finally:
@@ -274,20 +275,34 @@ def _start_idling(
 def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:
     """Compare the started container's mounts with the plan, then let its client begin.
 
-    An image without our entrypoint knows no gate: its program has begun, and may have ended.
     Raises MountMismatch; the caller removes the container.
     """
-    compared = (*spec.mounts, *spec.binds)
-    if gate:
-        engine.wait_until_started(container)
-        engine.check_mounts(container, compared, hook=True)
-        engine.release(container)
-        return
+    compare(engine, container, spec, gate=gate)
+    let_go(engine, container, gate=gate)
+
+
+def compare(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:
+    """Compare the started container's mounts with the plan.
+
+    An image without our entrypoint knows no gate: its program has begun, and may have ended.
+    Raises MountMismatch.
+    """
     try:
         engine.wait_until_started(container)
-        engine.check_mounts(container, compared, hook=False)
+        engine.check_mounts(container, (*spec.mounts, *spec.binds), hook=gate)
     except MountMismatch:
         raise
     except EngineError:
-        if not engine.ends_soon(container):
+        if gate or not engine.ends_soon(container):
+            raise
+
+
+def let_go(engine: Engine, container: str, *, gate: bool) -> None:
+    """Open the gate. What a signal ended at the gate needs none."""
+    if not gate:
+        return
+    try:
+        engine.release(container)
+    except EngineError:
+        if not engine.ends_soon(container, seconds=0):
             raise

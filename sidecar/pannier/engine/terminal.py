@@ -59,18 +59,20 @@ def foreground(
     environ: Mapping[str, str],
     ends: Ends,
     *,
-    started: Callable[[], None] = lambda: None,
+    before: Callable[[], None] = lambda: None,
+    begin: Callable[[], None] = lambda: None,
     forward: Callable[[int], None] | None = None,
 ) -> int:
     """Run docker's command in the foreground. Returns its status, 128 + N after a signal N.
 
-    `started` is called once the command runs; if it raises, the command is ended and the error
-    goes on. A signal before it is done raises Interrupted; one afterwards goes to `forward`, or
-    to docker's command if there is none. (Docker's own command gives up on SIGTERM and SIGINT
-    where it should hand them on, so it is kept away from what the terminal sends.)
+    Once the command runs, `before` is called, then `begin`, which lets the program go; if one of
+    them raises, the command is ended and the error goes on. A signal until then raises
+    Interrupted; from `begin` on it goes to `forward`, or to docker's command if there is none:
+    the program may have begun before `begin` is done. (Docker's own command gives up on SIGTERM
+    and SIGINT where it should hand them on, so it is kept away from what the terminal sends.)
     """
     begun = False
-    before = {number: signal.getsignal(number) for number in _ENDING}
+    earlier = {number: signal.getsignal(number) for number in _ENDING}
 
     def received(number: int, _frame: FrameType | None) -> None:
         if not begun:
@@ -86,15 +88,16 @@ def foreground(
         # A process that reads the terminal must stay in its foreground group.
         process = _docker(argv, environ, own_group=not ends.tty)
         try:
-            started()
+            before()
             begun = True
+            begin()
             status = process.wait()
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
     finally:
-        for number, handler in before.items():
+        for number, handler in earlier.items():
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status
 
