@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pannier.engine import Container, Engine, terminal
 from pannier.engine.terminal import Ends
 from pannier.errors import EngineError, UsageError
 from pannier.paths import Home
+from pannier.safefs import lock
 from pannier.safefs.beneath import like_folder
 
 DEFAULT_THREAD = "main"
@@ -129,24 +128,17 @@ def one_start(home: Home, folder: str, client: str, *, seconds: float = 60) -> I
     home.state.mkdir(mode=0o700, exist_ok=True)
     with safefs.open_directory(home.state) as state:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        lock = os.open(f"up-{folder}-{client}.lock", flags, 0o600, dir_fd=state)
-        like_folder(lock, state)
-    deadline = time.monotonic() + seconds
+        file = os.open(f"up-{folder}-{client}.lock", flags, 0o600, dir_fd=state)
+        like_folder(file, state)
     try:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise EngineError(
-                        f"another pannier has been starting {folder} for {seconds:g} s",
-                        "Look at: pannier ps",
-                    ) from None
-                time.sleep(0.05)
+        if not lock.take(file, seconds=seconds):
+            raise EngineError(
+                f"another pannier has been starting {folder} for {seconds:g} s",
+                "Look at: pannier ps",
+            )
         yield
     finally:
-        os.close(lock)
+        os.close(file)
 
 
 def is_up(container: Container) -> bool:

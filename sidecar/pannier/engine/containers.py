@@ -238,11 +238,6 @@ class Engine:
             if "already in progress" not in error.message:
                 raise
 
-    def status_of(self, container: str) -> int:
-        """Wait for the end of a container. Returns its exit status."""
-        with translated():
-            return int(self.sdk.api.wait(container)["StatusCode"])
-
 
 def _container(row: Mapping[str, Any]) -> Container:
     labels = row.get("Labels") or {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pannier import safefs
 from pannier.errors import PannierError
 from pannier.mounts import facts
 from pannier.paths import allowlist_file
+from pannier.safefs import lock
 
 _PATIENCE = 5.0  # seconds
 
@@ -82,15 +81,6 @@ def _text(file: Path) -> str | None:
 @contextmanager
 def _alone(folder: int, file: Path) -> Iterator[None]:
     """One editor at a time. The folder is never mounted, so a lock on it can be trusted."""
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise PannierError(
-                    f"another pannier is editing {file}", "Try again when it is done."
-                ) from None
-            time.sleep(0.02)
+    if not lock.take(folder, seconds=_PATIENCE):
+        raise PannierError(f"another pannier is editing {file}", "Try again when it is done.")
     yield  # The lock ends with the descriptor.

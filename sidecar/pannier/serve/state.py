@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -21,12 +20,13 @@ from pannier import __version__, owner, safefs
 from pannier.errors import PannierError
 from pannier.paths import Home
 from pannier.safefs.beneath import like_folder
+from pannier.safefs.lock import take
 
 FILE = "serve.json"
 LOCK = "serve.lock"
 
-_LOCK_TRIES = 5
-_LOCK_PAUSE = 0.05
+# Whoever asks for the state holds the lock for a moment, shared.
+_LOCK_PATIENCE = 0.25  # seconds
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def take_place(home: Home) -> Iterator[Place]:
     except OSError as error:
         raise PannierError(f"{home.state} cannot be used: {error.strerror}") from error
     try:
-        if not _locked(lock):
+        if not take(lock, seconds=_LOCK_PATIENCE):
             raise PannierError(f"{_who(home)} serves {home.root} already", "See: pannier status")
         yield Place(home)
     finally:
@@ -116,17 +116,6 @@ def _open_lock(home: Home) -> int:
         lock = os.open(LOCK, flags, 0o644, dir_fd=folder)
         like_folder(lock, folder)
         return lock
-
-
-def _locked(lock: int) -> bool:
-    # Whoever asks for the state holds the lock for a moment, shared.
-    for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            time.sleep(_LOCK_PAUSE)
-    return False
 
 
 def _who(home: Home) -> str:
