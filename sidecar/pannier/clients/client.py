@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pannier.clients.transcript import Reader
+from pannier.clients.transcripts import fields
 from pannier.endpoint.answers import Answer
 from pannier_hook import VERSION
 
@@ -156,3 +158,5 @@ class Client:
     """Files below HOME in which a person registers hooks of their own, for `pannier doctor`."""
     notes: tuple[str, ...] = ()
     """What this client cannot do, for `pannier doctor`."""
+    read: Reader = fields.read
+    """What a hand-over of its hook says was said and done."""

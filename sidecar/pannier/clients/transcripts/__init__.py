@@ -1,0 +1,1 @@
+"""How each client's transcript is read into the words of `pannier.clients.transcript`."""
