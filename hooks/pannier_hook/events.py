@@ -1,103 +1,337 @@
 """What the hook tells the sidecar: the one format of the event files in the spool.
 
-An event file is one JSON object in UTF-8. Its `v` is the version of this format; a reader refuses
-a version that it does not know and leaves the file where it is. What stands in it is a claim of
-the container, not a proof.
+A file is a first line, the JSON header, and for a hand-over the body: lines of a transcript, bytes
+as they stand there. `v` is the version of this format; a reader refuses one that it does not know
+and leaves the file where it is. What stands in it is a claim of the container, not a proof.
 """
 
 from __future__ import annotations
 
 from . import VERSION
 from .jsontext import loads, quote
+from .textrules import one_line
 
 FORMAT = 1
+
 ERROR = "error"
-"""The hook met something that a person should know of."""
+"""The hook met something that a person should know of. Details: event, text."""
+SESSION_START = "session-start"
+"""Details: source, model."""
+USER_PROMPT = "user-prompt"
+"""Details: prompt."""
+POST_TOOL = "post-tool"
+"""Only of clients without a readable transcript. Details: tool, call, input, output."""
+STOP = "stop"
+"""Details: last, the agent's last message; active, "true" when a hook made it go on already."""
+PRE_COMPACT = "pre-compact"
+"""Details: trigger."""
+POST_COMPACT = "post-compact"
+"""Details: summary, trigger."""
+SESSION_END = "session-end"
+"""Details: reason."""
+RECORDS = "records"
+"""New lines of a transcript beside the session's own, such as a sub-agent's. No details."""
+DELIVERED = "delivered"
+"""Queued messages were put before the agent. Details: messages, their ids with spaces between."""
+
+KINDS = frozenset(
+    {
+        ERROR,
+        SESSION_START,
+        USER_PROMPT,
+        POST_TOOL,
+        STOP,
+        PRE_COMPACT,
+        POST_COMPACT,
+        SESSION_END,
+        RECORDS,
+        DELIVERED,
+    }
+)
+
+FILE_LIMIT = 8 << 20
+"""The largest event file, in bytes."""
+HEADER_LIMIT = 4 << 20
+"""The longest header, in bytes; longer details are cut until it fits."""
+LONGEST_NAME = 1_000
+"""Code points of a name (client, session, thread, turn, agent) and of a transcript's path."""
 LONGEST_TEXT = 2_000
-"""Code points of an event's text; longer is cut."""
+"""Code points of a detail; longer is cut."""
+LONGEST_SAID = 1 << 20
+"""Code points of a detail that was said or done: prompt, input, output, last, summary."""
+MOST_PARTS = 999
+MOST_DETAILS = 32
+
+_SAID = frozenset({"input", "last", "output", "prompt", "summary"})
+_NAMES = ("hook", "client", "session", "thread", "turn", "agent")
+_GREATEST = (1 << 63) - 1
+_HEX = frozenset("0123456789abcdef")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 class UnknownFormat(ValueError):
     """The event is of a version or a kind that this reader does not know."""
 
 
-class Event:
-    """One event. Frozen by custom.
+class _Frozen:
+    __slots__: tuple[str, ...] = ()
 
-    `at` is nanoseconds since 1970; `event` is the hook's event, `client` the client's name and
-    `session` its session id, each "" when unknown; `text` says what happened, in one line.
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an event is frozen: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        members = (f"{name}={_short(getattr(self, name))}" for name in self.__slots__)
+        return f"{type(self).__name__}({', '.join(members)})"
+
+
+class Log(_Frozen):
+    """Where the body of an event comes from.
+
+    `name` is the transcript's path below HOME, else its whole path; `offset` that of the body's
+    first byte in it; `more` says that the rest of what is new comes with the next event.
     """
 
-    __slots__ = ("at", "client", "event", "hook", "kind", "session", "task", "text", "thread")
+    __slots__ = ("more", "name", "offset")
+
+    name: str
+    offset: int
+    more: bool
+
+    def __init__(self, name: str, offset: int, *, more: bool = False) -> None:
+        put = object.__setattr__
+        put(self, "name", one_line(name, LONGEST_NAME))
+        put(self, "offset", offset)
+        put(self, "more", more)
+
+
+class Event(_Frozen):
+    """One event, or one part of it. Frozen.
+
+    `id` is 16 hexadecimal digits, the same in all parts; `part` is (k, n), from 1. `at` is
+    nanoseconds since 1970. `session` is the client's own id, `turn` its id of the turn, `agent`
+    the sub-agent's whose event it is; each "" when unknown. `details` by kind, as above. `body` is
+    whole lines of the transcript `log` (a very long line may go over several parts).
+
+    Texts are cut at their limits, and what is no Unicode in them becomes U+FFFD; all but what was
+    said or done is made one clean line.
+    """
+
+    __slots__ = (
+        "agent",
+        "at",
+        "body",
+        "client",
+        "details",
+        "hook",
+        "id",
+        "kind",
+        "log",
+        "part",
+        "session",
+        "task",
+        "thread",
+        "turn",
+    )
+
+    kind: str
+    id: str
+    part: tuple[int, int]
+    at: int
+    hook: str
+    client: str
+    session: str
+    thread: str
+    task: bool
+    turn: str
+    agent: str
+    details: dict[str, str]
+    log: Log | None
+    body: bytes
 
     def __init__(
         self,
         kind: str,
         *,
+        id: str,
         at: int,
-        event: str,
-        text: str,
+        part: tuple[int, int] = (1, 1),
+        hook: str = VERSION,
         client: str = "",
         session: str = "",
         thread: str = "main",
         task: bool = False,
-        hook: str = VERSION,
+        turn: str = "",
+        agent: str = "",
+        details: dict[str, str] | None = None,
+        log: Log | None = None,
+        body: bytes = b"",
     ) -> None:
-        self.kind = kind
-        self.at = at
-        self.event = event
-        self.text = text[:LONGEST_TEXT]
-        self.client = client
-        self.session = session
-        self.thread = thread
-        self.task = task
-        self.hook = hook
+        put = object.__setattr__
+        put(self, "kind", kind)
+        put(self, "id", id)
+        put(self, "part", part)
+        put(self, "at", at)
+        put(self, "hook", one_line(hook, LONGEST_NAME))
+        put(self, "client", one_line(client, LONGEST_NAME))
+        put(self, "session", one_line(session, LONGEST_NAME))
+        put(self, "thread", one_line(thread, LONGEST_NAME))
+        put(self, "task", task)
+        put(self, "turn", one_line(turn, LONGEST_NAME))
+        put(self, "agent", one_line(agent, LONGEST_NAME))
+        put(self, "details", {name: _bounded(name, text) for name, text in (details or {}).items()})
+        put(self, "log", log)
+        put(self, "body", body)
+
+    @property
+    def name(self) -> str:
+        """Of the event's file: names sort by time, then by part, and those of two never meet."""
+        return f"{self.at:020d}-{self.id}-{self.part[0]:03d}.jsonl"
+
+    def header(self) -> bytes:
+        """The first line of the event's file, at most `HEADER_LIMIT` bytes of ASCII."""
+        longest = HEADER_LIMIT
+        while True:
+            header = self._header(longest)
+            if len(header) <= HEADER_LIMIT:
+                return header
+            longest >>= 1
 
     def encode(self) -> bytes:
-        """The content of the event file."""
-        members = {
-            "v": str(FORMAT),
-            "kind": quote(self.kind),
-            "at": str(self.at),
-            "hook": quote(self.hook),
-            "event": quote(self.event),
-            "client": quote(self.client),
-            "session": quote(self.session),
-            "thread": quote(self.thread),
-            "task": "true" if self.task else "false",
-            "text": quote(self.text),
-        }
-        body = ",".join(f"{quote(name)}:{value}" for name, value in members.items())
-        return f"{{{body}}}\n".encode("ascii")
+        """The content of the event's file."""
+        return self.header() + self.body
+
+    def _header(self, longest: int) -> bytes:
+        details = (f"{quote(name)}:{quote(text[:longest])}" for name, text in self.details.items())
+        members = [
+            f'"v":{FORMAT}',
+            f'"kind":{quote(self.kind)}',
+            f'"id":{quote(self.id)}',
+            f'"part":[{self.part[0]},{self.part[1]}]',
+            f'"at":{self.at}',
+            *(f'"{name}":{quote(getattr(self, name))}' for name in _NAMES),
+            f'"task":{_json(self.task)}',
+            f'"details":{{{",".join(details)}}}',
+        ]
+        if self.log is not None:
+            members.append(
+                f'"log":{{"name":{quote(self.log.name)},"offset":{self.log.offset},'
+                f'"more":{_json(self.log.more)}}}'
+            )
+        return f"{{{','.join(members)}}}\n".encode("ascii")
 
 
 def decode(data: bytes) -> Event:
     """The event that a file holds. Raises ValueError; UnknownFormat when it is merely newer."""
-    value = loads(data.decode("utf-8"))
+    if len(data) > FILE_LIMIT:
+        raise ValueError("an event file of more than 8 MiB")
+    end = data.find(b"\n", 0, HEADER_LIMIT)
+    if end < 0:
+        raise ValueError("an event without a header, or with one that is too long")
+    value = loads(data[:end].decode("utf-8"))
     if not isinstance(value, dict):
-        raise ValueError("an event is a JSON object")
-    if value.get("v") != FORMAT:
-        raise UnknownFormat(f"an event of format {value.get('v')!r}")
-    if value.get("kind") != ERROR:
-        raise UnknownFormat(f"an event of kind {value.get('kind')!r}")
-    at, task = value.get("at"), value.get("task")
-    if isinstance(at, bool) or not isinstance(at, int) or at < 0 or not isinstance(task, bool):
-        raise ValueError("an event with a wrong time or task")
-
-    def text(name: str) -> str:
-        field = value.get(name)
-        if not isinstance(field, str):
-            raise ValueError(f"an event without its {name}")
-        return field
-
+        raise ValueError("an event's header is not a JSON object")
+    if type(value.get("v")) is not int or value["v"] != FORMAT:
+        raise UnknownFormat(f"an event of format {_short(value.get('v'))}")
+    kind = value.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownFormat(f"an event of kind {_short(kind)}")
+    log = _log(value.get("log"))
+    body = data[end + 1 :]
+    if body and log is None:
+        raise ValueError("an event with records but without the log that they come from")
     return Event(
-        ERROR,
-        at=at,
-        event=text("event"),
-        text=text("text"),
-        client=text("client"),
-        session=text("session"),
-        thread=text("thread"),
-        task=task,
-        hook=text("hook"),
+        kind,
+        id=_id(value.get("id")),
+        part=_part(value.get("part")),
+        at=_number(value, "at"),
+        task=_flag(value, "task"),
+        details=_details(value.get("details")),
+        log=log,
+        body=body,
+        **{name: _name(value, name) for name in _NAMES},
     )
+
+
+def _id(value: object) -> str:
+    if not isinstance(value, str) or len(value) != 16 or not _HEX.issuperset(value):
+        raise ValueError("an event without an id of 16 hexadecimal digits")
+    return value
+
+
+def _part(value: object) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise ValueError("an event without its part")
+    number, count = value
+    if type(number) is not int or type(count) is not int or not 1 <= number <= count <= MOST_PARTS:
+        raise ValueError("an event with a wrong part")
+    return number, count
+
+
+def _log(value: object) -> Log | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("an event with a wrong log")
+    name = _name(value, "name")
+    if not name:
+        raise ValueError("an event with a log without a name")
+    return Log(name, _number(value, "offset"), more=_flag(value, "more"))
+
+
+def _details(value: object) -> dict[str, str]:
+    if not isinstance(value, dict) or len(value) > MOST_DETAILS:
+        raise ValueError("an event without details, or with too many")
+    for name, text in value.items():
+        if not 1 <= len(name) <= 40 or not _LETTERS.issuperset(name):
+            raise ValueError("an event with a detail of a wrong name")
+        if not isinstance(text, str) or len(text) > _longest(name):
+            raise ValueError(f"an event whose detail {name} is no text, or too long")
+    return value
+
+
+def _name(value: dict[str, object], name: str) -> str:
+    """A name is clean as it stands: a cleaned one could be another's."""
+    text = value.get(name)
+    if not isinstance(text, str) or one_line(text, LONGEST_NAME) != text:
+        raise ValueError(f"an event whose {name} is no clean short text")
+    return text
+
+
+def _number(value: dict[str, object], name: str) -> int:
+    number = value.get(name)
+    if type(number) is not int or not 0 <= number <= _GREATEST:
+        raise ValueError(f"an event with a wrong {name}")
+    return number
+
+
+def _flag(value: dict[str, object], name: str) -> bool:
+    flag = value.get(name)
+    if not isinstance(flag, bool):
+        raise ValueError(f"an event with a wrong {name}")
+    return flag
+
+
+def _longest(name: str) -> int:
+    return LONGEST_SAID if name in _SAID else LONGEST_TEXT
+
+
+def _bounded(name: str, text: str) -> str:
+    if name not in _SAID:
+        return one_line(text, LONGEST_TEXT)
+    return text[:LONGEST_SAID].encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _json(flag: bool) -> str:
+    return "true" if flag else "false"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from .events import ERROR, LONGEST_TEXT, Event
-from .textrules import one_line
+from .events import ERROR, Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +23,12 @@ def report(options: Options, problem: Exception | str) -> None:
     words = str(problem) or type(problem).__name__
     event = Event(
         ERROR,
+        id=os.urandom(8).hex(),
         at=time.time_ns(),
-        event=one_line(options.event, 80),
-        text=one_line(words, LONGEST_TEXT),
-        client=one_line(options.client, 80),
-        thread=one_line(options.thread, 200),
+        client=options.client,
+        thread=options.thread,
         task=options.task,
+        details={"event": options.event, "text": words},
     )
     try:
         put(options.spool, event)
@@ -39,7 +38,7 @@ def report(options: Options, problem: Exception | str) -> None:
 
 def put(spool: str, event: Event) -> str:
     """Hand `event` over through the folder `spool`; the name of its file. Raises OSError."""
-    name = f"{event.at:020d}-{os.urandom(8).hex()}.json"
+    name = event.name
     base = os.open(spool, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     opened = [base]
     try:

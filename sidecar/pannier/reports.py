@@ -13,7 +13,8 @@ from pannier.shown import brief
 from pannier_hook import events
 
 _EVENTS_READ = 500
-_EVENT_SIZE = 64 * 1024
+_ERROR_SIZE = 64 * 1024
+"""A header that is longer is of an event that holds what was said, and so of no error."""
 _NAME_LENGTH = 40
 _TEXT_LENGTH = 500
 
@@ -38,7 +39,11 @@ def read_reports(spool: Path) -> Reports:
         with safefs.open_directory(spool, "new") as folder:
             for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
                 try:
-                    event = events.decode(safefs.read(folder, name, limit=_EVENT_SIZE))
+                    with safefs.open_file(folder, name) as file:
+                        data = os.read(file, _ERROR_SIZE)
+                    if len(data) == _ERROR_SIZE and b"\n" not in data:
+                        continue
+                    event = events.decode(data)
                 except (OSError, ValueError, RecursionError, PannierError):
                     unreadable += 1
                     continue
@@ -55,4 +60,5 @@ def read_reports(spool: Path) -> Reports:
 
 def _line(event: events.Event) -> str:
     who = brief(event.client, _NAME_LENGTH) or "no client"
-    return f"{brief(event.event, _NAME_LENGTH)} ({who}): {brief(event.text, _TEXT_LENGTH)}"
+    what = brief(event.details.get("event", ""), _NAME_LENGTH)
+    return f"{what} ({who}): {brief(event.details.get('text', ''), _TEXT_LENGTH)}"

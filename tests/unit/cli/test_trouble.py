@@ -57,22 +57,25 @@ def _doctor(home: Path) -> dict[str, list[str]]:
 def _report(home: Path, *, text: str, event: str = "stop") -> None:
     new = home / "groups/scout/spool/new"
     new.mkdir(exist_ok=True)
-    data = events.Event(events.ERROR, at=0, event=event, text=text, client="claude").encode()
+    # As an agent could write it: the hook's own words are clean.
+    details = json.dumps({"event": event, "text": text})
+    made = events.Event(events.ERROR, id="0" * 16, at=0, client="claude").encode()
+    data = made.replace(b'"details":{}', f'"details":{details}'.encode())
     (new / f"{len(list(new.iterdir()))}.json").write_bytes(data)
 
 
 def test_what_a_hook_reports_cannot_speak_for_pannier(home: Path) -> None:
     """It stays one line of bounded length, and a terminal obeys none of it."""
     _report(home, text="\ud800\x1b]52;c;eA==\x07\r\nok      allowlist: all good")
-    _report(home, text="long", event="e" * 60_000)
+    _report(home, text="long", event="e" * 2_000)
     done = pannier("doctor", cwd=home)
     assert (done.returncode, done.stderr) == (1, "")
     assert all(line.isprintable() for line in done.stdout.splitlines())
-    assert "\\ud800\\x1b]52;c;eA==\\x07 ok allowlist: all good" in done.stdout
+    assert "\ufffd]52;c;eA== ok allowlist: all good" in done.stdout
     assert "ok      allowlist: all good" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) < 1_000
     assert done.stdout.count("rm ") == 1
-    assert any("\\ud800" in message for message in _doctor(home)["scout"])
+    assert any("\ufffd]52" in message for message in _doctor(home)["scout"])
 
 
 @pytest.mark.parametrize("kind", ["link", "file", "shut"])

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pannier_hook.events import ERROR, Event, decode
+
 CHECKOUT = Path(__file__).resolve().parents[3]
 HOOK = CHECKOUT / "hooks" / "bin" / "pannier-hook"
 
@@ -55,10 +57,15 @@ class World:
     def errors(self) -> list[str]:
         """The texts of the error events in the spool, oldest first; they are taken out."""
         texts = []
-        for file in sorted(self.spool.glob("new/*.json")):
-            texts.append(json.loads(file.read_bytes())["text"])
-            file.unlink()
+        for file, event in self.events():
+            if event.kind == ERROR:
+                texts.append(event.details["text"])
+                file.unlink()
         return texts
+
+    def events(self) -> list[tuple[Path, Event]]:
+        """The event files in the spool, oldest first."""
+        return [(file, decode(file.read_bytes())) for file in sorted(self.spool.glob("new/*"))]
 
     def environment(self, **more: str) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "HOME": str(self.home), **more}
