@@ -85,6 +85,8 @@ class TurnBegins:
     """What follows belongs to a turn, until it ends or the next one begins."""
 
     key: str
+    """Its own among all of this client in this group, as a message's: a second one with this key is
+    the same turn (a fork that copies records begins no new one)."""
     at: int = 0
     inner: str = ""
     """Not a person's turn: of a sub-agent, or of what the client asked itself."""
@@ -108,7 +110,8 @@ class Usage:
     """What one model call cost, in tokens; it belongs to the open turn."""
 
     key: str
-    """A second one with this key replaces the first: clients say it again as an answer grows."""
+    """A second one with this key (of this client in this group) replaces the first: clients say it
+    again as an answer grows, and copy it into a fork."""
     model: str = ""
     input: int = 0
     """Without those read from a cache."""
