@@ -111,6 +111,20 @@ class MountRequest(Strict):
     mode: Literal["ro", "rw"] = Field(default="ro", description="`ro` or `rw`.")
 
 
+class Conversations(Strict):
+    """How long the readable transcripts in `conversations/` are kept."""
+
+    keep_days: int | None = Field(
+        default=365,
+        ge=1,
+        le=36_500,
+        description="Days after its last change for which a file is kept; null: for ever.",
+    )
+    keep: int | None = Field(
+        default=500, ge=1, le=100_000, description="How many files are kept; null: all."
+    )
+
+
 class GroupSettings(Strict):
     """`groups/<folder>/group.yaml`."""
 
@@ -136,6 +150,11 @@ class GroupSettings(Strict):
     )
     autostart: bool = Field(
         default=False, description="`pannier serve` keeps a container of this group up."
+    )
+    conversations: Conversations = Field(
+        default=Conversations(),
+        description="The transcripts that the agent can read. What was said stays stored whatever "
+        "is removed here.",
     )
     enforce: Literal["report", "stop"] = Field(
         default="report",
