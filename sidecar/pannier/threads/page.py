@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pannier.threads.excerpt import excerpt, plain
 
 if TYPE_CHECKING:
-    from pannier.threads.store import MessageRow, TurnRow
+    from pannier.threads.rows import MessageRow, TurnRow
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _inner_of(message: MessageRow, turns: Mapping[int, TurnRow]) -> str:
     if message.inner:
         return f"agent {message.inner}"
     turn = turns.get(message.turn) if message.turn else None
-    return f"turn {turn.id}" if turn is not None and (turn.inner or turn.task) else ""
+    return f"turn {turn.id}" if turn is not None and not turn.counts else ""
 
 
 def _aside(messages: list[MessageRow]) -> str:
@@ -99,10 +99,12 @@ def _ids(messages: list[MessageRow]) -> str:
 
 def _note(message: MessageRow, before: MessageRow | None, turns: Mapping[int, TurnRow]) -> str:
     """What a reader could not see from the message alone. Only where a turn begins."""
-    if before is None or before.turn == message.turn:
+    if before is None:
+        return f"*It goes on from m{message.parent}.*\n\n" if message.parent else ""
+    if before.turn == message.turn:
         return ""
     ended = turns.get(before.turn) if before.turn else None
-    note = _OUTCOMES.get(ended.outcome or "", "") if ended else ""
+    note = _OUTCOMES.get(ended.outcome, "") if ended else ""
     if message.parent != before.id:
         after = f"m{message.parent}" if message.parent else "the beginning"
         note += f"*Back to {after}: what follows goes on from there, not from m{before.id}.*\n\n"
@@ -149,4 +151,7 @@ def moment(at: int) -> str:
 
 
 def _code(name: str) -> str:
-    return f"`{re.sub(r'[^\w.:/@-]', '_', name)[:80] or 'a tool'}`"
+    return f"`{_NO_NAME.sub('_', name[:80]) or 'a tool'}`"
+
+
+_NO_NAME = re.compile(r"[^\w.:/@-]")
