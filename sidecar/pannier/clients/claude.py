@@ -16,6 +16,17 @@ MANAGED = "/etc/claude-code"
 HOOK_SECONDS = 10
 """Claude Code counts a hook's timeout in seconds."""
 
+REGISTERED = {
+    "UserPromptSubmit": "user-prompt",
+    "Stop": "stop",
+    # In the place of Stop when the model's API failed; nothing it prints is heard.
+    "StopFailure": "stop",
+    "PreCompact": "pre-compact",
+    "PostCompact": "post-compact",
+    "SessionEnd": "session-end",
+}
+"""The client's events beside SessionStart, and ours that they call."""
+
 _MEMORY = f"{AGENT_ROOT}/memory"
 _CHANGES = ("mkdir", "mkdir -p", "mv", "rm", "rmdir")
 
@@ -33,9 +44,11 @@ def managed_settings() -> dict[str, object]:
         hook_command("session-start", NAME, "--part", f"{part}/{parts}")
         for part in range(1, parts + 1)
     ]
-    entries = [{"type": "command", "command": c, "timeout": HOOK_SECONDS} for c in commands]
     return {
-        "hooks": {"SessionStart": [{"hooks": entries}]},
+        "hooks": {
+            "SessionStart": [_hooks(*commands)],
+            **{theirs: [_hooks(hook_command(ours, NAME))] for theirs, ours in REGISTERED.items()},
+        },
         "permissions": {
             # `//` begins an absolute path. A command that changes files is let through only if an
             # Edit rule, too, covers each path in it.
@@ -50,6 +63,10 @@ def managed_settings() -> dict[str, object]:
         # The container is the sandbox.
         "sandbox": {"enabled": False},
     }
+
+
+def _hooks(*commands: str) -> dict[str, object]:
+    return {"hooks": [{"type": "command", "command": c, "timeout": HOOK_SECONDS} for c in commands]}
 
 
 def _startup(shell: Shell) -> None:

@@ -14,6 +14,19 @@ NAME = "codex"
 MANAGED = "/etc/codex"
 HOOK_SECONDS = 10
 """Codex counts a hook's timeout in seconds."""
+LAST_SECONDS = 3
+"""The most that Codex gives a hook at a session's end."""
+
+
+def _entry(theirs: str, ours: str, seconds: int = HOOK_SECONDS) -> str:
+    return f"""\
+[[hooks.{theirs}]]
+[[hooks.{theirs}.hooks]]
+type = "command"
+command = "{hook_command(ours, NAME)}"
+timeout = {seconds}
+"""
+
 
 REQUIREMENTS = f"""\
 # What this image decides; settings of a person do not undo it.
@@ -26,14 +39,17 @@ memories = false
 # updater comes with it.
 daemon_auto_start = false
 
-[[hooks.SessionStart]]
-[[hooks.SessionStart.hooks]]
-type = "command"
-command = "{hook_command("session-start", NAME)}"
-timeout = {HOOK_SECONDS}
+{_entry("SessionStart", "session-start")}\
 # 0 lifts the limit of 10,000 bytes, beyond which Codex keeps the head and the tail.
 additionalContextLimit = 0
-"""
+
+{_entry("UserPromptSubmit", "user-prompt")}\
+additionalContextLimit = 0
+
+{_entry("Stop", "stop")}
+{_entry("PreCompact", "pre-compact")}
+{_entry("PostCompact", "post-compact")}
+{_entry("SessionEnd", "session-end", LAST_SECONDS)}"""
 
 DEFAULTS = f"""\
 # Defaults of this image: ~/.codex/config.toml, `codex -c` and Codex's own menus go before them.

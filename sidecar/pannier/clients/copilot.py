@@ -26,6 +26,11 @@ def policy() -> dict[str, object]:
             # A rule of managed settings would have everything else asked for, read-only commands
             # and `--yolo` included.
             "permissionRequest": [_hook("permission-request")],
+            "postToolUse": [_hook("post-tool")],
+            "postToolUseFailure": [_hook("post-tool")],
+            "agentStop": [_hook("stop")],
+            "preCompact": [_hook("pre-compact")],
+            "sessionEnd": [_hook("session-end")],
         },
     }
 

@@ -26,6 +26,8 @@ def managed_settings() -> dict[str, object]:
             # Marks the session: what a session start injects is lost on the next resume.
             "SessionStart": [_hook("session-start")],
             HOOK["gemini"].hook_event_name: [_hook("user-prompt")],
+            "AfterAgent": [_hook("stop")],
+            "SessionEnd": [_hook("session-end")],
         },
         "hooksConfig": {"enabled": True},
         # Its file tools work in the working directory and in these; nowhere else.

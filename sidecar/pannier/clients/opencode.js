@@ -1,5 +1,6 @@
 /**
- * A plugin of OpenCode that puts the agent's memory into each of its requests to the model.
+ * A plugin of OpenCode that puts the agent's memory into each of its requests to the model, and tells the hook what was
+ * said and done.
  *
  * OpenCode keeps no system text in a session's history, so the memory is added to every request. Within one context it
  * is the same text each time, in whichever process the session goes on: another one would read differently to the
@@ -42,7 +43,8 @@ export default async ({ client }) => {
       complain(problem)
     }
   }
-  const isAside = asideOf(client)
+  const ask = askerOf()
+  const isAside = asideOf(client, ask)
   const contexts = new Map()
   const memories = new Map()
 
@@ -56,7 +58,15 @@ export default async ({ client }) => {
     return memories.get(context.name)
   }
 
+  const tell = inOrder(complain)
+  const turns = turnsOf(tell, speakerOf(client, ask))
+
   return {
+    ...Object.fromEntries(Object.entries(turns).map(([name, act]) => [name, guarded(act)])),
+
+    // OpenCode waits for this when it ends.
+    dispose: () => tell("", {}),
+
     config: guarded(async (config) => {
       openContainer(config)
       await wantChoice(config)
@@ -81,13 +91,10 @@ function contextFrom({ info, parts }) {
   return { name: String(info.time.created), source: compacted ? "compact" : "startup" }
 }
 
-/**
- * Whether a request is none of the person's agent: a title, a summary, or a sub-agent's, which begins with nothing but
- * what the agent tells it. In doubt it is the agent's.
- */
-function asideOf(client) {
+/** Asks OpenCode's server something once. */
+function askerOf() {
   const known = new Map()
-  const ask = async (about, call) => {
+  return async (about, call) => {
     if (!known.has(about)) {
       const { data } = await within(SERVER_MS, call(), {})
       if (!data) return undefined
@@ -95,12 +102,119 @@ function asideOf(client) {
     }
     return known.get(about)
   }
+}
+
+/**
+ * Whether a request is none of the person's agent: a title, a summary, or a sub-agent's, which begins with nothing but
+ * what the agent tells it. In doubt it is the agent's.
+ */
+function asideOf(client, ask) {
   return async (sessionID, prompt) => {
     const agents = (await ask("agents", () => client.app.agents())) ?? []
     const inner = agents.filter((agent) => agent.native && agent.hidden && agent.prompt)
     if (inner.some((agent) => prompt.startsWith(agent.prompt))) return true
     const session = await ask(sessionID, () => client.session.get({ path: { id: sessionID } }))
     return Boolean(session?.parentID)
+  }
+}
+
+/** Whose session it is, in the hook's words: a sub-agent's belongs to the session that it works for. */
+function speakerOf(client, ask) {
+  return async (sessionID) => {
+    let root = sessionID
+    for (let parent = root; parent; ) {
+      root = parent
+      parent = (await ask(root, () => client.session.get({ path: { id: root } })))?.parentID
+    }
+    return { session_id: root, agent_id: root === sessionID ? "" : sessionID }
+  }
+}
+
+/** What the plugin hears of turns, and tells the hook. */
+function turnsOf(tell, speaker) {
+  /** By session: its open turn. */
+  const open = new Map()
+  const latest = new Map()
+
+  const about = async (sessionID, details) => {
+    const turn_id = open.get(sessionID)?.id ?? ""
+    return { ...(await speaker(sessionID)), turn_id, ...details }
+  }
+
+  const heard = {
+    "message.part.updated": async ({ part: { type, sessionID, callID, tool, state } }) => {
+      const done = type === "tool" && (state.status === "completed" || state.status === "error")
+      const turn = open.get(sessionID)
+      if (!done || !turn || turn.calls.has(callID)) return
+      turn.calls.add(callID)
+      const said = state.status === "error" ? { error: state.error } : { tool_response: state.output }
+      const call = { tool_name: tool, tool_input: state.input, tool_use_id: callID, ...said }
+      tell("post-tool", about(sessionID, call))
+    },
+
+    "session.error": async ({ sessionID, error }) => {
+      const turn = open.get(sessionID)
+      if (turn && error) turn.error = { name: error.name, message: error.data?.message ?? error.name }
+    },
+
+    "session.idle": async ({ sessionID }) => {
+      const turn = open.get(sessionID)
+      if (!turn) return
+      const last = latest.get(sessionID) ?? ""
+      const ended = { last_assistant_message: last, ...(turn.error && { error: turn.error.message }) }
+      // A turn that was broken off has no stop.
+      if (turn.error?.name !== "MessageAbortedError") tell("stop", about(sessionID, ended))
+      open.delete(sessionID)
+      latest.delete(sessionID)
+    },
+
+    "session.compacted": async ({ sessionID }) => {
+      tell("post-compact", about(sessionID, { compact_summary: latest.get(sessionID) ?? "" }))
+      latest.delete(sessionID)
+    },
+  }
+
+  return {
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      const said = parts.filter(({ type, synthetic }) => type === "text" && !synthetic).map(({ text }) => text)
+      open.set(sessionID, { id: message.id, calls: new Set() })
+      latest.delete(sessionID)
+      const text = await tell("user-prompt", about(sessionID, { prompt: said.join("\n") }))
+      if (!text) return
+      // Parts are ordered by their ids.
+      const id = `${parts.at(-1)?.id ?? "prt_"}z`
+      parts.push({ id, sessionID, messageID: message.id, type: "text", text, synthetic: true })
+    },
+
+    "experimental.text.complete": async ({ sessionID }, { text }) => {
+      latest.set(sessionID, text)
+    },
+
+    "experimental.session.compacting": async ({ sessionID }) => {
+      tell("pre-compact", about(sessionID, {}))
+    },
+
+    event: async ({ event: { type, properties } }) => {
+      await heard[type]?.(properties)
+    },
+  }
+}
+
+/** Calls the hook for one event after the other, in the order of telling. Gives what it prints; "" if that failed. */
+function inOrder(complain) {
+  let last = Promise.resolve("")
+  return (event, details) => {
+    const before = last
+    last = (async () => {
+      await before
+      try {
+        return event && (await callHook(event, await details))
+      } catch (problem) {
+        complain(problem)
+        return ""
+      }
+    })()
+    return last
   }
 }
 
@@ -115,7 +229,8 @@ async function memoryFor({ name, session, source }, complain) {
   const path = join(FOLDER, encodeURIComponent(name))
   const old = await kept(path).catch(() => "")
   if (old) return old
-  const text = await askHook({ session_id: session, source })
+  const text = await callHook("session-start", { session_id: session, source })
+  if (!text) throw new Error(`${HOOK} gave no memory`)
   return keep(path, text).catch((problem) => {
     complain(problem)
     return text
@@ -168,20 +283,20 @@ async function tidy() {
   await Promise.allSettled(old.map(({ path }) => rm(path, { force: true, recursive: true })))
 }
 
-function askHook(event) {
+/** What the hook prints. */
+function callHook(event, details) {
   return new Promise((done, failed) => {
-    const argv = ["session-start", "--client", "opencode"]
+    const argv = [event, "--client", "opencode"]
     const hook = spawn(HOOK, argv, { stdio: ["pipe", "pipe", "ignore"], timeout: HOOK_MS, killSignal: "SIGKILL" })
     const chunks = []
     hook.stdout.on("data", (chunk) => chunks.push(chunk))
     hook.stdin.on("error", () => {})
     hook.on("error", failed)
     hook.on("close", (status) => {
-      const text = Buffer.concat(chunks).toString("utf8")
-      if (status === 0 && text) done(text)
-      else failed(new Error(`${HOOK} gave no memory (status ${status})`))
+      if (status === 0) done(Buffer.concat(chunks).toString("utf8"))
+      else failed(new Error(`${HOOK} ${event} ended with status ${status}`))
     })
-    hook.stdin.end(JSON.stringify(event))
+    hook.stdin.end(JSON.stringify(details))
   })
 }
 

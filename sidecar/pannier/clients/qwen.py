@@ -14,6 +14,20 @@ ETC = "/etc/qwen-code"
 HOOK_SECONDS = 10
 """Qwen Code counts a hook's timeout in seconds; from 1,000 up it would take it for milliseconds."""
 
+REGISTERED = {
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "user-prompt",
+    "PostToolUse": "post-tool",
+    "PostToolUseFailure": "post-tool",
+    "Stop": "stop",
+    # In the place of Stop when the model's API failed.
+    "StopFailure": "stop",
+    "PreCompact": "pre-compact",
+    "PostCompact": "post-compact",
+    "SessionEnd": "session-end",
+}
+"""The client's events, and ours that they call."""
+
 _MEMORY = f"{AGENT_ROOT}/memory"
 TIDYING = (
     f"Moving and deleting files in {_MEMORY}, which is the agent's own memory, when every path of "
@@ -23,10 +37,8 @@ TIDYING = (
 
 def managed_settings() -> dict[str, object]:
     """What the image decides; neither the person's settings nor a project's undo it."""
-    command = hook_command("session-start", NAME)
-    entry = {"type": "command", "name": "pannier", "command": command, "timeout": HOOK_SECONDS}
     return {
-        "hooks": {"SessionStart": [{"hooks": [entry]}]},
+        "hooks": {theirs: [_hook(ours)] for theirs, ours in REGISTERED.items()},
         "disableAllHooks": False,
         "permissions": {
             # `//` begins an absolute path.
@@ -48,6 +60,13 @@ def managed_settings() -> dict[str, object]:
         # The container is the sandbox.
         "tools": {"sandbox": False},
     }
+
+
+def _hook(event: str) -> dict[str, object]:
+    command = hook_command(event, NAME)
+    name = f"pannier {event}"
+    entry = {"type": "command", "name": name, "command": command, "timeout": HOOK_SECONDS}
+    return {"hooks": [entry]}
 
 
 def default_settings() -> dict[str, object]:

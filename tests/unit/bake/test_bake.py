@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,21 @@ def test_an_earlier_version_is_replaced(claude: Tree, tmp_path: Path) -> None:
     assert "Bash(mine)" in now["permissions"]["allow"]
     assert "0.0.1" not in json.dumps(now)
     assert len(commands(now)) == 8
+
+
+def test_further_events_join_an_earlier_bake(claude: Tree, tmp_path: Path) -> None:
+    """An image that registers the session's start alone gets the rest; hooks of a person's own at
+    the same events stay, before ours."""
+    mine = {"hooks": [{"type": "command", "command": "bell"}]}
+    now: dict[str, Any] = json.loads(str(claude.client.baked[f"/{SETTINGS}"]))
+    start = {"SessionStart": now["hooks"]["SessionStart"], "Stop": [mine]}
+    file = tmp_path / "rootfs" / SETTINGS
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({**now, "hooks": start}))
+    assert written(claude, tmp_path).remarks == []
+    baked = settings(tmp_path)
+    assert baked["hooks"]["Stop"] == [mine, *now["hooks"]["Stop"]]
+    assert Counter(own_commands(baked)) == Counter(own_commands(now))
 
 
 def test_a_full_disk_leaves_what_was_there(

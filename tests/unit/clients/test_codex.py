@@ -29,21 +29,20 @@ def baked(name: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def test_session_start_is_registered_once() -> None:
-    """One entry without a limit and without a matcher; Codex refuses hooks with keys it lacks."""
+def _entry(ours: str, seconds: int, **more: int) -> list[dict[str, Any]]:
+    command = hook_command(ours, "codex")
+    return [{"hooks": [{"type": "command", "command": command, "timeout": seconds, **more}]}]
+
+
+def test_hook_entries() -> None:
+    """One entry an event, without a matcher, in seconds; what injects has no limit of length."""
     assert baked("requirements.toml")["hooks"] == {
-        "SessionStart": [
-            {
-                "hooks": [
-                    {
-                        "type": "command",
-                        "command": hook_command("session-start", "codex"),
-                        "timeout": 10,
-                        "additionalContextLimit": 0,
-                    }
-                ]
-            }
-        ]
+        "SessionStart": _entry("session-start", 10, additionalContextLimit=0),
+        "UserPromptSubmit": _entry("user-prompt", 10, additionalContextLimit=0),
+        "Stop": _entry("stop", 10),
+        "PreCompact": _entry("pre-compact", 10),
+        "PostCompact": _entry("post-compact", 10),
+        "SessionEnd": _entry("session-end", 3),
     }
 
 

@@ -25,7 +25,8 @@ def _skeleton(name: str) -> dict[str, Any]:
 
 
 def test_hook_entries() -> None:
-    """The prompt carries the memory, and the hook is asked before a person is; ten seconds each."""
+    """One entry an event, ten seconds each: the prompt carries the memory, the hook is asked before
+    a person is, and hears of each tool call, since it cannot read the session's log."""
     [(path, content)] = CLIENT.baked.items()
     assert path == "/etc/github-copilot/policy.d/pannier.json"
     assert isinstance(content, str)
@@ -42,6 +43,11 @@ def test_hook_entries() -> None:
             for event, ours in (
                 ("userPromptSubmitted", "user-prompt"),
                 ("permissionRequest", "permission-request"),
+                ("postToolUse", "post-tool"),
+                ("postToolUseFailure", "post-tool"),
+                ("agentStop", "stop"),
+                ("preCompact", "pre-compact"),
+                ("sessionEnd", "session-end"),
             )
         },
     }

@@ -50,12 +50,15 @@ def _decision(tool: str, **arguments: str) -> str:
 
 
 def test_hook_entries() -> None:
-    """Session start leaves a mark and the prompt injects; ten seconds each, in milliseconds."""
+    """Session start leaves a mark and the prompt injects; ten seconds each, in milliseconds. The
+    client's PreCompress, which comes with every model call, and its tool calls start no process."""
     hooks = json.loads(_baked("settings.json"))["hooks"]
     entries = {event: groups[0]["hooks"][0] for event, groups in hooks.items()}
     assert {event: entry["command"] for event, entry in entries.items()} == {
         "SessionStart": hook_command("session-start", "gemini"),
         "BeforeAgent": hook_command("user-prompt", "gemini"),
+        "AfterAgent": hook_command("stop", "gemini"),
+        "SessionEnd": hook_command("session-end", "gemini"),
     }
     assert {entry["timeout"] for entry in entries.values()} == {10_000}
     assert HOOK["gemini"].injects_on == USER_PROMPT

@@ -26,21 +26,33 @@ def _baked(name: str) -> dict[str, Any]:
     return settings
 
 
-def test_session_start_is_registered_once() -> None:
-    """One entry without a matcher, in seconds: from 1,000 up they would be milliseconds."""
+def test_hook_entries() -> None:
+    """One entry an event, without a matcher, in seconds: from 1,000 up they would be
+    milliseconds."""
     assert _baked("settings")["hooks"] == {
-        "SessionStart": [
+        theirs: [
             {
                 "hooks": [
                     {
                         "type": "command",
-                        "name": "pannier",
-                        "command": hook_command("session-start", "qwen"),
+                        "name": f"pannier {ours}",
+                        "command": hook_command(ours, "qwen"),
                         "timeout": 10,
                     }
                 ]
             }
         ]
+        for theirs, ours in (
+            ("SessionStart", "session-start"),
+            ("UserPromptSubmit", "user-prompt"),
+            ("PostToolUse", "post-tool"),
+            ("PostToolUseFailure", "post-tool"),
+            ("Stop", "stop"),
+            ("StopFailure", "stop"),
+            ("PreCompact", "pre-compact"),
+            ("PostCompact", "post-compact"),
+            ("SessionEnd", "session-end"),
+        )
     }
     assert (HOOK["qwen"].limit, HOOK["qwen"].parts) == (None, 1)
 

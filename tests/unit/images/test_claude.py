@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pannier.clients.claude import CLIENT, managed_settings
-from pannier.clients.client import Link
+from pannier.clients.client import Link, hook_command
 from pannier_hook import VERSION
 from pannier_hook.clients import CLIENTS as HOOK
 
@@ -23,8 +23,7 @@ def settings() -> dict[str, Any]:
 
 
 def test_session_start_is_registered_once_for_each_part(settings: dict[str, Any]) -> None:
-    """Every part of the injection has one entry, and no other event is registered."""
-    assert list(settings["hooks"]) == ["SessionStart"]
+    """Every part of the injection has one entry."""
     [group] = settings["hooks"]["SessionStart"]
     assert "matcher" not in group  # every source: the hook knows which of them are fresh
     parts = HOOK["claude"].parts
@@ -35,10 +34,24 @@ def test_session_start_is_registered_once_for_each_part(settings: dict[str, Any]
     ]
 
 
+def test_other_events_are_registered_once(settings: dict[str, Any]) -> None:
+    """One entry an event. Tool calls start no process: the hook reads them in the transcript."""
+    others = {name: groups for name, groups in settings["hooks"].items() if name != "SessionStart"}
+    assert {name: group["hooks"][0]["command"] for name, [group] in others.items()} == {
+        "UserPromptSubmit": hook_command("user-prompt", "claude"),
+        "Stop": hook_command("stop", "claude"),
+        "StopFailure": hook_command("stop", "claude"),
+        "PreCompact": hook_command("pre-compact", "claude"),
+        "PostCompact": hook_command("post-compact", "claude"),
+        "SessionEnd": hook_command("session-end", "claude"),
+    }
+    assert all(len(group["hooks"]) == 1 and "matcher" not in group for [group] in others.values())
+
+
 def test_a_hook_has_ten_seconds(settings: dict[str, Any]) -> None:
     """Claude Code counts in seconds: ten, not ten milliseconds and not three hours."""
-    [group] = settings["hooks"]["SessionStart"]
-    assert {entry["timeout"] for entry in group["hooks"]} == {10}
+    entries = [entry for [group] in settings["hooks"].values() for entry in group["hooks"]]
+    assert {entry["timeout"] for entry in entries} == {10}
 
 
 def test_memory_may_be_edited_and_nothing_else(settings: dict[str, Any]) -> None:
