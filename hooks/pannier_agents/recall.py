@@ -1,0 +1,42 @@
+"""A fresh context begins with the memory. It becomes part of the history, so that a resume sends
+the same bytes; a history that holds it gets no second one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain.agents import AgentState
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.runtime import Runtime
+
+from pannier_agents.group import Group
+from pannier_agents.messages import injected, is_injected
+from pannier_hook.clients import SESSION_START
+from pannier_hook.context import injection
+
+
+class Recall(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Puts the group's memory before the first message of a fresh context.
+
+    Fresh is a context in which it does not stand: a new thread, and one whose beginning a
+    compaction took away. List it last, so that it sees what the others did.
+    """
+
+    def __init__(self, group: Group | None = None) -> None:
+        super().__init__()
+        self.group = group or Group.here()
+
+    def before_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        messages = state["messages"]
+        if any(is_injected(message, "memory") for message in messages):
+            return None
+        with self.group.untroubled(SESSION_START):
+            memory = injected("memory", self._memory())
+            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), memory, *messages]}
+        return None
+
+    def _memory(self) -> str:
+        """The framed block, as the hook prints it for other clients."""
+        return injection(self.group.options(SESSION_START), self.group.row).removesuffix("\n")
