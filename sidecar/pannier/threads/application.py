@@ -1,0 +1,366 @@
+"""One event, and what a reader made of its records, put into the tables."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from dataclasses import dataclass, replace
+
+from pannier.clients.transcript import (
+    After,
+    Entry,
+    HeadMoves,
+    Message,
+    Place,
+    Reading,
+    TurnBegins,
+    TurnEnds,
+    Usage,
+)
+from pannier.threads import fulltext
+from pannier_hook.events import Event
+
+MAIN = ""
+"""The conversation of a session that no sub-agent holds."""
+_BEFORE_ALL = 0
+"""A tip that went back to before everything."""
+_ASKED_AT_ONCE = 500
+_LONGEST_KEY = 200
+_GREATEST = (1 << 63) - 1
+
+
+@dataclass
+class _Tip:
+    """Where a conversation of the session stands."""
+
+    message: int | None = None
+    turn: int | None = None
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What an event brought."""
+
+    stored: int = 0
+    """Messages that were not known before."""
+    thread: int | None = None
+    """None: its session was erased, and nothing was stored."""
+
+
+def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
+    """Store what an event says, in the transaction that is open. A second time adds nothing."""
+    scope = _scope(db, grp, event.client)
+    if _is_erased(db, scope, grp, event):
+        return Applied()
+    thread, head = _thread(db, grp, event)
+    session = _session(db, scope, thread, event)
+    application = _Application(db, grp, event, _Ids(scope, thread, session, head))
+    application.know(reading.entries)
+    for entry in reading.entries:
+        application.take(entry)
+    application.finish()
+    state = json.dumps(dict(reading.state), separators=(",", ":"))
+    db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", (state, thread, session))
+    return Applied(application.stored, thread)
+
+
+def _scope(db: sqlite3.Connection, grp: str, client: str) -> int:
+    db.execute("INSERT OR IGNORE INTO scopes (grp, client) VALUES (?, ?)", (grp, client))
+    found = db.execute("SELECT id FROM scopes WHERE grp = ? AND client = ?", (grp, client))
+    return int(found.fetchone()[0])
+
+
+def _is_erased(db: sqlite3.Connection, scope: int, grp: str, event: Event) -> bool:
+    """Also a session that nobody knew when its thread was erased, if it spoke before that."""
+    own = (scope, event.session)
+    if db.execute("SELECT 1 FROM erased WHERE scope = ? AND session = ?", own).fetchone():
+        return True
+    if db.execute("SELECT 1 FROM sessions WHERE scope = ? AND session = ?", own).fetchone():
+        return False
+    query = "SELECT 1 FROM threads WHERE grp = ? AND name = ? AND deleted >= ?"
+    late = db.execute(query, (grp, event.thread, max(event.at, 1))).fetchone() is not None
+    if late and event.session:
+        db.execute("INSERT INTO erased (scope, session) VALUES (?, ?)", own)
+    return late
+
+
+def _thread(db: sqlite3.Connection, grp: str, event: Event) -> tuple[int, int | None]:
+    query = "SELECT id, head FROM threads WHERE grp = ? AND name = ? AND deleted = 0"
+    found = db.execute(query, (grp, event.thread)).fetchone()
+    if found is not None:
+        return found[0], found[1]
+    made = db.execute(
+        "INSERT INTO threads (grp, name, key, created) VALUES (?, ?, ?, ?) RETURNING id",
+        (grp, event.thread, _new_key(db), event.at),
+    )
+    return int(made.fetchone()[0]), None
+
+
+def _new_key(db: sqlite3.Connection) -> str:
+    while True:
+        key = secrets.token_hex(4)
+        if not db.execute("SELECT 1 FROM threads WHERE key = ?", (key,)).fetchone():
+            return key
+
+
+def _session(db: sqlite3.Connection, scope: int, thread: int, event: Event) -> int:
+    source = event.details.get("source", "")
+    db.execute(
+        "INSERT INTO sessions (scope, session, thread, source, began, state)"
+        " VALUES (?, ?, ?, ?, ?, '{}') ON CONFLICT DO UPDATE"
+        " SET source = excluded.source WHERE source = ''",
+        (scope, event.session, thread, source, event.at),
+    )
+    query = "SELECT id FROM sessions WHERE scope = ? AND session = ?"
+    session = int(db.execute(query, (scope, event.session)).fetchone()[0])
+    if event.log is not None:
+        db.execute(
+            "INSERT OR IGNORE INTO logs (session, name) VALUES (?, ?)", (session, event.log.name)
+        )
+    return session
+
+
+@dataclass(frozen=True)
+class _Ids:
+    scope: int
+    thread: int
+    session: int
+    head: int | None
+
+
+class _Application:
+    """The entries of one event, one after the other. Messages wait to be inserted together."""
+
+    def __init__(self, db: sqlite3.Connection, grp: str, event: Event, ids: _Ids) -> None:
+        self.db = db
+        self.event = event
+        self.ids = ids
+        self.place = fulltext.place(grp, ids.thread)
+        self.stored = 0
+        self.speaks = False
+        self.known: dict[str, int] = {}
+        self.waiting: list[tuple[object, ...]] = []
+        self.texts: list[tuple[int, str, str]] = []
+        query = "SELECT inner, message, turn, open FROM tips WHERE session = ?"
+        self.before = {
+            inner: _Tip(message, turn, bool(open_))
+            for inner, message, turn, open_ in db.execute(query, (ids.session,))
+        }
+        self.tips = {inner: replace(tip) for inner, tip in self.before.items()}
+        found = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").fetchone()
+        self.last_id = int(found[0]) if found else 0
+
+    def tip(self, inner: str) -> _Tip:
+        return self.tips.setdefault(_text(inner), _Tip())
+
+    def know(self, entries: tuple[Entry, ...]) -> None:
+        """Ask for all keys together: most of a repeated hand-over is there already."""
+        places = [e.parent for e in entries if isinstance(e, Message)]
+        places += [e.to for e in entries if isinstance(e, HeadMoves)]
+        keys = {_key(e.key) for e in entries if isinstance(e, Message)}
+        keys |= {_key(place.key) for place in places if isinstance(place, After)}
+        asked = list(keys)
+        for begin in range(0, len(asked), _ASKED_AT_ONCE):
+            some = asked[begin : begin + _ASKED_AT_ONCE]
+            marks = ",".join("?" * len(some))
+            query = f"SELECT key, id FROM messages WHERE scope = ? AND key IN ({marks})"
+            self.known.update(self.db.execute(query, (self.ids.scope, *some)))
+
+    def take(self, entry: Entry) -> None:
+        if isinstance(entry, Message):
+            self.say(entry)
+        elif isinstance(entry, TurnBegins):
+            self.begin(entry)
+        elif isinstance(entry, TurnEnds):
+            self.end(entry)
+        elif isinstance(entry, Usage):
+            self.count(entry)
+        else:
+            self.move(entry)
+
+    def say(self, message: Message) -> None:
+        tip = self.tip(message.inner)
+        key = _key(message.key)
+        if key in self.known:
+            tip.message = self.known[key]
+            return
+        self.last_id += 1
+        self.waiting.append(self.row(self.last_id, message, key, self.parent(message, tip)))
+        self.known[key] = tip.message = self.last_id
+        self.stored += 1
+        # What nobody knows may come after the last word of a session that is over.
+        self.speaks |= message.inner == MAIN and message.kind != "raw"
+
+    def row(
+        self, number: int, message: Message, key: str, parent: int | None
+    ) -> tuple[object, ...]:
+        text, tool = _text(message.text), _text(message.tool)
+        if message.kind not in fulltext.SILENT_KINDS:
+            self.texts.append((number, fulltext.indexed(tool, text), self.place))
+        return (
+            number,
+            self.ids.thread,
+            self.ids.session,
+            self.turn(message.inner),
+            parent,
+            self.ids.scope,
+            key,
+            _number(message.position),
+            _number(message.at) or self.event.at,
+            message.role,
+            message.kind,
+            text,
+            tool,
+            _text(message.call),
+            _text(message.model),
+            message.failed,
+            _text(message.inner),
+        )
+
+    def parent(self, message: Message, tip: _Tip) -> int | None:
+        named = self.find(message.parent) if message.parent is not None else None
+        if named is not None:
+            return named
+        before = tip.message
+        if before is None and message.inner != MAIN:
+            before = self.tip(MAIN).message
+        return self.ids.head if before is None else before or None
+
+    def find(self, place: Place) -> int | None:
+        """The message there; None if the store does not know it."""
+        if isinstance(place, After):
+            return self.known.get(_key(place.key))
+        self.flush()
+        found = self.db.execute(
+            "SELECT messages.id FROM messages JOIN sessions ON sessions.id = messages.session"
+            " WHERE sessions.scope = ? AND sessions.session = ? AND inner = '' AND position < ?"
+            " ORDER BY position DESC, messages.id DESC LIMIT 1",
+            (self.ids.scope, _text(place.session), _number(place.position)),
+        ).fetchone()
+        return int(found[0]) if found else None
+
+    def turn(self, inner: str) -> int | None:
+        """The open one; a sub-agent that has none works for the agent's."""
+        tip = self.tip(inner)
+        if inner != MAIN and tip.turn is None:
+            tip = self.tip(MAIN)
+        return tip.turn if tip.open else None
+
+    def begin(self, begins: TurnBegins) -> None:
+        tip = self.tip(begins.inner)
+        tip.open = True
+        at = _number(begins.at) or self.event.at
+        inner = _text(begins.inner)
+        key = (self.ids.scope, inner, _key(begins.key))
+        found = self.db.execute(
+            "SELECT id FROM turns WHERE scope = ? AND inner = ? AND key = ?", key
+        ).fetchone()
+        if found is not None:
+            tip.turn = int(found[0])
+            return
+        self.db.execute(
+            "UPDATE turns SET outcome = 'failed', reason = 'no end seen', ended = ?"
+            " WHERE session = ? AND inner = ? AND outcome = ''",
+            (at, self.ids.session, inner),
+        )
+        made = self.db.execute(
+            "INSERT INTO turns (scope, inner, key, thread, session, began, task)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            (*key, self.ids.thread, self.ids.session, at, self.event.task),
+        )
+        tip.turn = int(made.fetchone()[0])
+
+    def end(self, ends: TurnEnds) -> None:
+        tip = self.tip(ends.inner)
+        tip.open = False
+        self.db.execute(
+            "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3"
+            " WHERE id = ?4 AND (outcome = '' OR outcome = 'succeeded' AND ?1 != 'succeeded')",
+            (ends.outcome, _text(ends.reason), _number(ends.at) or self.event.at, tip.turn),
+        )
+
+    def count(self, usage: Usage) -> None:
+        tip = self.tip(usage.inner)
+        turn = tip.turn if tip.turn is not None else self.tip(MAIN).turn
+        self.db.execute(
+            "INSERT INTO usage (scope, key, thread, turn, model, input, output, cache_read,"
+            " cache_write) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " model = excluded.model, input = excluded.input, output = excluded.output,"
+            " cache_read = excluded.cache_read, cache_write = excluded.cache_write",
+            (
+                self.ids.scope,
+                _key(usage.key),
+                self.ids.thread,
+                turn,
+                _text(usage.model),
+                _number(usage.input),
+                _number(usage.output),
+                _number(usage.cache_read),
+                _number(usage.cache_write),
+            ),
+        )
+
+    def move(self, moves: HeadMoves) -> None:
+        tip = self.tip(MAIN)
+        if moves.to is None:
+            self.flush()
+            first = self.db.execute(
+                "SELECT parent FROM messages WHERE session = ? AND inner = ''"
+                " ORDER BY position, id LIMIT 1",
+                (self.ids.session,),
+            ).fetchone()
+            tip.message = (first[0] if first else None) or _BEFORE_ALL
+            return
+        there = self.find(moves.to)
+        if there is not None:
+            tip.message = there
+
+    def flush(self) -> None:
+        """Insert what waits."""
+        self.db.executemany(f"INSERT INTO messages VALUES ({','.join('?' * 17)})", self.waiting)
+        self.db.executemany("INSERT INTO search (rowid, text, place) VALUES (?, ?, ?)", self.texts)
+        self.waiting.clear()
+        self.texts.clear()
+
+    def finish(self) -> None:
+        self.flush()
+        self.db.executemany(
+            "INSERT INTO tips (session, inner, message, turn, open) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET message = excluded.message, turn = excluded.turn,"
+            " open = excluded.open",
+            [
+                (self.ids.session, inner, tip.message, tip.turn, tip.open)
+                for inner, tip in self.tips.items()
+                if tip != self.before.get(inner)
+            ],
+        )
+        tip = self.tip(MAIN).message
+        before = self.before.get(MAIN, _Tip()).message
+        went_back = tip != before and self.ids.head == (before or None)
+        if self.speaks or went_back:
+            self.db.execute(
+                "UPDATE threads SET head = ? WHERE id = ?", (tip or None, self.ids.thread)
+            )
+
+
+def _text(text: str) -> str:
+    """What JSON can say and UTF-8 cannot (a lone surrogate) becomes U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _key(key: str) -> str:
+    """A key of a bounded length that is as much its own."""
+    if len(key) <= _LONGEST_KEY and key.isascii():
+        return key
+    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
+
+
+def _number(number: int) -> int:
+    return max(0, min(number, _GREATEST))

@@ -1,0 +1,93 @@
+"""Opening the database: its file, its settings, its errors in words that people can use."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pannier import safefs
+from pannier.errors import PannierError, described
+from pannier.paths import Home
+from pannier.safefs.beneath import like_folder
+from pannier.threads.schema import MIGRATIONS, LaterForm, Migration, migrate, version
+
+VARIABLE = "PANNIER_THREADS_DB_PATH"
+_BUSY = 10.0
+"""Seconds that somebody waits for another's transaction."""
+
+
+def threads_file(home: Home, environ: Mapping[str, str]) -> Path:
+    """Where what was said is kept: `state/threads.db`, unless PANNIER_THREADS_DB_PATH says so."""
+    named = environ.get(VARIABLE)
+    return Path(named).expanduser().absolute() if named else home.state / "threads.db"
+
+
+def connect(
+    path: Path, *, write: bool, migrations: tuple[Migration, ...] = MIGRATIONS
+) -> sqlite3.Connection:
+    """A connection in autocommit; the tables have their present form.
+
+    For reading, a database that is not there is as one that is empty. Raises PannierError.
+    """
+    with in_words(path):
+        if not write and not path.exists():
+            db = sqlite3.connect(":memory:", isolation_level=None)
+            migrate(db, migrations)
+            return db
+        if write:
+            _make(path)
+        db = sqlite3.connect(
+            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None
+        )
+        try:
+            db.execute("PRAGMA foreign_keys = ON")
+            # The spool's files are removed once a transaction is done: it must outlast a power cut.
+            db.execute("PRAGMA synchronous = FULL")
+            if version(db) != len(migrations):
+                db.execute("PRAGMA journal_mode = WAL")
+                migrate(db, migrations)
+            if not write:
+                db.execute("PRAGMA query_only = ON")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+@contextmanager
+def in_words(path: Path) -> Iterator[None]:
+    """What the database or its file refuses becomes a PannierError that names the file."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise PannierError(f"{path}: {error}", _hint(error)) from error
+    except OSError as error:
+        raise PannierError(f"{path}: {described(error)}") from error
+    except LaterForm as error:
+        raise PannierError(f"{path}: {error}", "Update pannier.") from error
+
+
+def _hint(error: sqlite3.DatabaseError) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return {
+        sqlite3.SQLITE_BUSY: "Another process has been writing for long: try again.",
+        sqlite3.SQLITE_FULL: "The disk is full: nothing is lost, but nothing new is kept.",
+        sqlite3.SQLITE_NOTADB: "It is no database of pannier. Move it away, or bring a copy back.",
+        sqlite3.SQLITE_CORRUPT: "It is damaged. Move it away, or bring a copy back.",
+    }.get(code, "")
+
+
+def _make(path: Path) -> None:
+    """For the owner alone. As root, for the owner of the folder."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with safefs.open_directory(path.parent) as folder:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        file = os.open(path.name, flags, 0o600, dir_fd=folder)
+        try:
+            if os.fstat(file).st_size == 0:
+                like_folder(file, folder)
+        finally:
+            os.close(file)

@@ -1,0 +1,202 @@
+"""Reading what was said. Writing it: `writer`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pannier.errors import UsageError
+from pannier.threads import fulltext
+from pannier.threads.database import in_words
+from pannier.threads.rows import MessageRow, SessionRow, ThreadRow, TurnRow
+
+MAIN = "main"
+"""The thread that is meant when only a group is named."""
+ALL = -1
+
+Row = TypeVar("Row", ThreadRow, SessionRow, TurnRow, MessageRow)
+
+_THREADS = """
+SELECT id, grp, name, key, created, head,
+    (SELECT count(*) FROM messages WHERE thread = threads.id),
+    (SELECT count(*) FROM turns WHERE thread = threads.id AND inner = '' AND NOT task),
+    coalesce((SELECT at FROM messages WHERE thread = threads.id ORDER BY id DESC LIMIT 1), 0)
+FROM threads WHERE NOT deleted
+"""
+_SESSIONS = """
+SELECT sessions.id, client, session, thread, source, began,
+    (SELECT nullif(message, 0) FROM tips WHERE tips.session = sessions.id AND inner = '')
+FROM sessions JOIN scopes ON scopes.id = scope
+"""
+_TURNS = """
+SELECT turns.id, turns.thread, session, turns.key, began, ended, outcome, reason, inner, task,
+    coalesce(sum(input), 0), coalesce(sum(output), 0),
+    coalesce(sum(cache_read), 0), coalesce(sum(cache_write), 0)
+FROM turns LEFT JOIN usage ON usage.turn = turns.id
+"""
+_MESSAGES = """
+SELECT messages.id, thread, session, turn, parent, key, position, at, role, kind, text, tool, call,
+    model, failed, inner
+FROM messages
+"""
+# From the head through what was said before: the head's branch alone.
+_BRANCH = """
+WITH RECURSIVE branch (id, next) AS (
+    SELECT id, parent FROM messages WHERE id = (SELECT head FROM threads WHERE id = ?)
+    UNION
+    SELECT messages.id, messages.parent FROM branch JOIN messages ON messages.id = branch.next
+)
+"""
+
+
+class Store:
+    """The database, open. Use it in a `with`. Every method raises PannierError."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self.path = path
+        self.db = db
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.db.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within sees one state, whatever is written meanwhile."""
+        self.db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.db.execute("ROLLBACK")
+
+    def threads(self, grp: str | None = None) -> tuple[ThreadRow, ...]:
+        """Those of a group, else all; by group and name."""
+        return self._rows(
+            ThreadRow, f"{_THREADS} AND grp = coalesce(?, grp) ORDER BY grp, name", grp
+        )
+
+    def find_thread(self, ref: str) -> ThreadRow:
+        """The thread that is called `FOLDER` (its `main`), `FOLDER/THREAD`, or by its key.
+
+        Raises UsageError.
+        """
+        grp, _, name = ref.partition("/")
+        called = self._rows(
+            ThreadRow, f"{_THREADS} AND grp = ? AND name = ?", grp, name or MAIN
+        ) or self._rows(ThreadRow, f"{_THREADS} AND key = ?", ref)
+        if not called:
+            raise UsageError(f"no thread {ref}", "See which there are: pannier threads list")
+        return called[0]
+
+    def thread(self, id: int) -> ThreadRow | None:
+        """The thread of this number; None if there is none, or it was deleted."""
+        return next(iter(self._rows(ThreadRow, f"{_THREADS} AND id = ?", id)), None)
+
+    def sessions(self, thread: int) -> tuple[SessionRow, ...]:
+        """Those that spoke in the thread, in the order of their beginnings."""
+        return self._rows(
+            SessionRow,
+            f"{_SESSIONS} WHERE thread = ?1 OR sessions.id IN"
+            " (SELECT session FROM messages WHERE thread = ?1) ORDER BY began, sessions.id",
+            thread,
+        )
+
+    def logs(self, session: int) -> tuple[str, ...]:
+        """The transcripts that a session's records came from: paths below HOME, or whole ones.
+
+        Claims of the container, as everything else.
+        """
+        with in_words(self.path):
+            found = self.db.execute("SELECT name FROM logs WHERE session = ?", (session,))
+            return tuple(name for (name,) in found)
+
+    def turns(self, thread: int) -> tuple[TurnRow, ...]:
+        """All turns of the thread in the order in which they began, inner ones among them."""
+        return self._rows(
+            TurnRow, f"{_TURNS} WHERE turns.thread = ? GROUP BY turns.id ORDER BY turns.id", thread
+        )
+
+    def turn(self, id: int) -> TurnRow | None:
+        """The turn `t<id>`."""
+        found = self._rows(TurnRow, f"{_TURNS} WHERE turns.id = ? GROUP BY turns.id", id)
+        return next(iter(found), None)
+
+    def messages(
+        self, thread: int, *, branch: bool = True, after: int = 0, limit: int = ALL
+    ) -> tuple[MessageRow, ...]:
+        """What was said in the thread, in order, beyond the message `after`.
+
+        `branch`: the path from the head through what came before each, which may have begun in
+        another thread; without sub-agents and other branches. Else everything, as it was stored.
+        """
+        if branch:
+            return self._rows(
+                MessageRow,
+                f"{_BRANCH} {_MESSAGES} WHERE id IN (SELECT id FROM branch) AND id > ?"
+                " ORDER BY id LIMIT ?",
+                thread,
+                after,
+                limit,
+            )
+        return self._rows(
+            MessageRow,
+            f"{_MESSAGES} WHERE thread = ? AND id > ? ORDER BY id LIMIT ?",
+            thread,
+            after,
+            limit,
+        )
+
+    def latest(self, thread: int, *, branch: bool = True, limit: int) -> tuple[MessageRow, ...]:
+        """The last `limit` of what `messages` gives, in order."""
+        if branch:
+            some = f"{_BRANCH} {_MESSAGES} WHERE id IN (SELECT id FROM branch)"
+        else:
+            some = f"{_MESSAGES} WHERE thread = ?"
+        found = self._rows(MessageRow, f"{some} ORDER BY id DESC LIMIT ?", thread, limit)
+        return found[::-1]
+
+    def message(self, id: int) -> MessageRow | None:
+        """The message `m<id>`."""
+        return next(iter(self._rows(MessageRow, f"{_MESSAGES} WHERE id = ?", id)), None)
+
+    def in_branch(self, thread: int, message: int) -> bool:
+        """Whether the head's path goes through this message."""
+        query = f"{_BRANCH} SELECT 1 FROM branch WHERE id = ?"
+        with in_words(self.path):
+            return self.db.execute(query, (thread, message)).fetchone() is not None
+
+    def search(
+        self, query: str, grp: str | None, *, thread: int | None = None, limit: int = 20
+    ) -> tuple[MessageRow, ...]:
+        """Messages with all words of the query, the newest first.
+
+        On all branches. `"…"` is a phrase, `word*` a beginning. `grp` None: of all groups.
+        """
+        match = fulltext.expression(query, grp, thread)
+        if not match:
+            return ()
+        return self._rows(
+            MessageRow,
+            f"{_MESSAGES} WHERE id IN (SELECT rowid FROM search WHERE search MATCH ?"
+            " ORDER BY rowid DESC LIMIT ?) ORDER BY id DESC",
+            match,
+            limit,
+        )
+
+    def _rows(self, row: type[Row], query: str, *values: Any) -> tuple[Row, ...]:
+        with in_words(self.path):
+            return tuple(row.of(found) for found in self.db.execute(query, values))

@@ -1,0 +1,182 @@
+"""The tables of `threads.db`, as they came to be, and how a database gets its present form.
+
+A migration that was ever released is never edited: another one is appended. The number of those
+that were applied stands in the database (`PRAGMA user_version`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A step from one form of the tables to the next."""
+
+    name: str
+    script: str
+
+
+_FIRST = """
+CREATE TABLE scopes (
+    id INTEGER PRIMARY KEY,
+    grp TEXT NOT NULL,
+    client TEXT NOT NULL,
+    UNIQUE (grp, client)
+) STRICT;
+
+CREATE TABLE threads (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    grp TEXT NOT NULL,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    head INTEGER,                        -- a message
+    deleted INTEGER NOT NULL DEFAULT 0   -- when; 0: it is not
+) STRICT;
+CREATE UNIQUE INDEX threads_by_name ON threads (grp, name) WHERE deleted = 0;
+
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    session TEXT NOT NULL,
+    thread INTEGER NOT NULL REFERENCES threads,   -- the one that it spoke in last
+    source TEXT NOT NULL,
+    began INTEGER NOT NULL,
+    state TEXT NOT NULL,                          -- what the reader remembers, JSON
+    UNIQUE (scope, session)
+) STRICT;
+CREATE INDEX sessions_by_thread ON sessions (thread);
+
+-- The transcripts that a session's records came from.
+CREATE TABLE logs (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    PRIMARY KEY (session, name)
+) STRICT, WITHOUT ROWID;
+
+-- Sessions that somebody erased: what comes late brings them not back.
+CREATE TABLE erased (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    session TEXT NOT NULL,
+    PRIMARY KEY (scope, session)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE turns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    thread INTEGER NOT NULL REFERENCES threads,
+    session INTEGER NOT NULL REFERENCES sessions,
+    key TEXT NOT NULL,
+    began INTEGER NOT NULL,
+    ended INTEGER NOT NULL DEFAULT 0,
+    outcome TEXT NOT NULL DEFAULT '',    -- '': it goes on
+    reason TEXT NOT NULL DEFAULT '',
+    inner TEXT NOT NULL,
+    task INTEGER NOT NULL,
+    UNIQUE (scope, inner, key)
+) STRICT;
+CREATE INDEX turns_by_thread ON turns (thread);
+CREATE INDEX turns_by_session ON turns (session, inner);
+
+CREATE TABLE usage (
+    id INTEGER PRIMARY KEY,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    thread INTEGER NOT NULL REFERENCES threads,
+    turn INTEGER,
+    key TEXT NOT NULL,
+    model TEXT NOT NULL,
+    input INTEGER NOT NULL,
+    output INTEGER NOT NULL,
+    cache_read INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    UNIQUE (scope, key)
+) STRICT;
+CREATE INDEX usage_by_turn ON usage (turn);
+CREATE INDEX usage_by_thread ON usage (thread);
+
+-- Numbers are never used again, so that what a person noted down never means something else.
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread INTEGER NOT NULL REFERENCES threads,
+    session INTEGER NOT NULL REFERENCES sessions,
+    turn INTEGER,
+    parent INTEGER,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    key TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    call TEXT NOT NULL,
+    model TEXT NOT NULL,
+    failed INTEGER NOT NULL,
+    inner TEXT NOT NULL,
+    UNIQUE (scope, key)
+) STRICT;
+CREATE INDEX messages_by_thread ON messages (thread);
+CREATE INDEX messages_by_session ON messages (session, inner, position);
+
+-- Where each conversation of a session stands: the main one, and those of its sub-agents.
+CREATE TABLE tips (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    inner TEXT NOT NULL,
+    message INTEGER,                     -- NULL: it has said nothing; 0: went back to before that
+    turn INTEGER,
+    open INTEGER NOT NULL,               -- whether what follows belongs to the turn
+    PRIMARY KEY (session, inner)
+) STRICT, WITHOUT ROWID;
+
+-- What is in here is made by fulltext.py; `place` holds the group and the thread as words.
+CREATE VIRTUAL TABLE search USING fts5(
+    text, place, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+MIGRATIONS = (Migration("threads, sessions, turns, messages, search", _FIRST),)
+
+
+class LaterForm(Exception):
+    """A database whose form is not known yet."""
+
+
+def version(db: sqlite3.Connection) -> int:
+    """How many migrations the database has seen."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
+    """Bring the tables to their present form, or leave them as they are.
+
+    Raises LaterForm for a database of a later pannier.
+    """
+    if version(db) == len(migrations):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        done = version(db)
+        if done > len(migrations):
+            raise LaterForm(f"made by a later pannier (form {done} of {len(migrations)} known)")
+        for migration in migrations[done:]:
+            for statement in _statements(migration.script):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(migrations)}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> list[str]:
+    """One by one: sqlite3.executescript would end the transaction."""
+    statements = []
+    begun = ""
+    for line in script.splitlines(keepends=True):
+        begun += line
+        if sqlite3.complete_statement(begun):
+            statements.append(begun)
+            begun = ""
+    return statements

@@ -1,0 +1,177 @@
+"""Writing what was said. One process at a time does: the holder of `state/threads.lock`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pannier.clients.transcript import Reading, State
+from pannier.errors import UsageError
+from pannier.threads import application, fulltext
+from pannier.threads.application import Applied
+from pannier.threads.database import in_words
+from pannier.threads.queries import Store
+from pannier.threads.rows import SessionRow
+from pannier_hook.events import Event
+
+_OUTER = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
+_INNER = ("SAVEPOINT step", "RELEASE step", ("ROLLBACK TO step", "RELEASE step"))
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What is not there any more."""
+
+    messages: int
+    turns: int
+    sessions: tuple[SessionRow, ...]
+    """Nothing of them will be stored again."""
+    logs: tuple[tuple[str, str], ...]
+    """Their transcripts: the client, and the path below its HOME (or a whole one)."""
+
+
+class WritableStore(Store):
+    """The database, open for writing. What a method does is done whole or not at all."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What happens within is done whole or not at all; within another one, with that.
+
+        Raises PannierError.
+        """
+        begin, done, undone = _INNER if self.db.in_transaction else _OUTER
+        with in_words(self.path):
+            self.db.execute(begin)
+            try:
+                yield
+                self.db.execute(done)
+            except BaseException:
+                # A full disk has ended the transaction already (sqlite.org/lang_transaction.html).
+                if self.db.in_transaction:
+                    for statement in undone:
+                        self.db.execute(statement)
+                raise
+
+    def state(self, grp: str, client: str, session: str) -> State:
+        """What a client's reader remembers of a session; {} at first."""
+        query = (
+            "SELECT state FROM sessions JOIN scopes ON scopes.id = scope"
+            " WHERE grp = ? AND client = ? AND session = ?"
+        )
+        with in_words(self.path):
+            found = self.db.execute(query, (grp, client, session)).fetchone()
+        return dict(json.loads(found[0])) if found else {}
+
+    def apply(self, grp: str, event: Event, reading: Reading) -> Applied:
+        """Store what an event of this group says. A second time adds nothing."""
+        with self.transaction():
+            return application.apply(self.db, grp, event, reading)
+
+    def move_head(self, thread: int, message: int | None) -> None:
+        """The thread goes on from this message; None: from its beginning. Nothing is deleted.
+
+        Raises UsageError unless it was said in this thread, or before it on the head's path.
+        """
+        with self.transaction():
+            found = None if message is None else self.message(message)
+            if self.thread(thread) is None:
+                raise UsageError("there is no such thread any more")
+            if message is not None and not (
+                found and (found.thread == thread or self.in_branch(thread, message))
+            ):
+                raise UsageError(f"m{message} is no message of this thread")
+            self.db.execute("UPDATE threads SET head = ? WHERE id = ?", (message, thread))
+
+    def erase(self, thread: int) -> Erased:
+        """Forget all that was said in the thread, for ever: also what is handed over later.
+
+        What was said in other threads stays, even where it began from this one.
+        """
+        with in_words(self.path):
+            self.db.execute("PRAGMA secure_delete = ON")
+        with self.transaction():
+            erased = self._erase(thread)
+            # The index keeps the words of what it forgot until its parts are merged.
+            self.db.execute("INSERT INTO search (search) VALUES ('optimize')")
+        with in_words(self.path):
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return erased
+
+    def _erase(self, thread: int) -> Erased:
+        sessions = self.sessions(thread)
+        logs = tuple((s.client, log) for s in sessions for log in self.logs(s.id))
+        with in_words(self.path):
+            _unindex(self.db, thread)
+            for statement in _FORGET:
+                self.db.execute(statement, {"thread": thread})
+            messages, turns = (
+                self.db.execute(f"DELETE FROM {table} WHERE thread = ?", (thread,)).rowcount
+                for table in ("messages", "turns")
+            )
+            self.db.executemany(
+                "INSERT OR IGNORE INTO erased SELECT scope, session FROM sessions"
+                " WHERE id = ? AND session != ''",
+                [(session.id,) for session in sessions],
+            )
+            for session in sessions:
+                for statement in _FORGET_SESSION:
+                    self.db.execute(statement, (session.id,))
+            self.db.execute(
+                "UPDATE threads SET head = NULL, deleted = ? WHERE id = ?",
+                (time.time_ns(), thread),
+            )
+        return Erased(messages, turns, sessions, logs)
+
+
+_FORGET = (
+    """
+    UPDATE messages SET parent = NULL WHERE thread != :thread
+        AND parent IN (SELECT id FROM messages WHERE thread = :thread)
+    """,
+    """
+    UPDATE messages SET turn = NULL WHERE thread != :thread
+        AND turn IN (SELECT id FROM turns WHERE thread = :thread)
+    """,
+    """
+    UPDATE usage SET turn = NULL WHERE thread != :thread
+        AND turn IN (SELECT id FROM turns WHERE thread = :thread)
+    """,
+    """
+    UPDATE threads SET head = NULL
+        WHERE head IN (SELECT id FROM messages WHERE thread = :thread)
+    """,
+    """
+    DELETE FROM tips WHERE message IN (SELECT id FROM messages WHERE thread = :thread)
+        OR turn IN (SELECT id FROM turns WHERE thread = :thread)
+    """,
+    "DELETE FROM usage WHERE thread = :thread",
+)
+# One that also spoke elsewhere stays for what it said there.
+_FORGET_SESSION = (
+    "UPDATE sessions SET state = '{}' WHERE id = ?",
+    """
+    DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = ?1)
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?1)
+    """,
+)
+
+
+def _unindex(db: sqlite3.Connection, thread: int) -> None:
+    """The index forgets a text when it is given the same once more."""
+    found = db.execute(
+        "SELECT messages.id, grp, kind, tool, text FROM messages"
+        " JOIN threads ON threads.id = thread WHERE thread = ?",
+        (thread,),
+    )
+    db.executemany(
+        "INSERT INTO search (search, rowid, text, place) VALUES ('delete', ?, ?, ?)",
+        (
+            (id, fulltext.indexed(tool, text), fulltext.place(grp, thread))
+            for id, grp, kind, tool, text in found
+            if kind not in fulltext.SILENT_KINDS
+        ),
+    )
