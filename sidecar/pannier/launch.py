@@ -209,12 +209,13 @@ def run(
     environ: Mapping[str, str],
     tell: Tell,
     building: Building,
+    ends: Ends | None = None,
 ) -> int:
     """One container with the client in the foreground. Returns the client's own status."""
     ready = make_ready(home, plan, environ, tell)
     gate = ensure_image(engine, home, ready, building)
     running.report_left_behind(engine, home, ready.group.folder, tell)
-    ends = Ends.here()
+    ends = ends or Ends.here()
     spec = specify(home, ready, environ, "run", gate=gate)
     spec = replace(spec, tty=ends.tty, stdin=ends.stdin)
     try:

@@ -89,9 +89,9 @@ def workdir_of(group: groups.Group, cwd: str | None) -> PurePosixPath:
     return workdir
 
 
-def exec_in(engine: Engine, program: Program) -> int:
+def exec_in(engine: Engine, program: Program, ends: Ends | None = None) -> int:
     """Run it in this terminal. Returns its status. A signal goes to it and its children."""
-    ends = Ends.here()
+    ends = ends or Ends.here()
     command = terminal.exec_attached(
         program.container.id,
         program.argv,
@@ -108,6 +108,14 @@ def exec_in(engine: Engine, program: Program) -> int:
     return terminal.foreground(command, engine.environ, ends, forward=forward)
 
 
+def is_at_work(engine: Engine, container: Container, thread: str) -> bool:
+    """Whether something that `exec` started for this thread runs in the container."""
+    found, _ = engine.exec(
+        container.id, ["sh", "-c", _AT_WORK, "sh", f"{_MARK}=", f"PANNIER_THREAD={thread}"]
+    )
+    return found == 0
+
+
 _MARK = "PANNIER_EXEC"
 # The engine hands no signal on to what `exec` started.
 _SIGNAL_ALL = """
@@ -116,6 +124,15 @@ for process in /proc/[0-9]*; do
         kill -"$2" "${process#/proc/}"
     fi
 done
+"""
+_AT_WORK = """
+for process in /proc/[0-9]*; do
+    environment=$(tr '\\0' '\\n' < "$process/environ" 2>/dev/null)
+    case "$environment" in
+        *"$1"*) printf '%s\\n' "$environment" | grep -qxF "$2" && exit 0 ;;
+    esac
+done
+exit 1
 """
 
 

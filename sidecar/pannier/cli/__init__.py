@@ -25,6 +25,8 @@ COMMANDS: dict[str, str] = {
     "exec": "Run the client in the container that is up.",
     "stop": "Stop and remove every container of a group.",
     "ps": "List the containers of this home.",
+    "send": "Send an agent a message.",
+    "queue": "List the messages that wait for agents.",
     "memory": "Look at what a group remembers.",
     "image": "Build and list the images of the agent programs.",
     "bake": "Write hook and settings for a Dockerfile of your own.",

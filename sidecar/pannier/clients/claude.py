@@ -98,6 +98,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("claude", "-p", prompt)
 
 
+def _again(prompt: str, session: str) -> tuple[str, ...]:
+    return (*_turn(prompt), "--resume", session)
+
+
 def _first_turn(shell: Shell) -> str:
     session = str(uuid.uuid4())
     shell.run(*_turn("hello"), "--session-id", session)
@@ -146,6 +150,7 @@ CLIENT = Client(
     skeleton={".claude/.claude.json": _json(FIRST_START)},
     endpoint=_endpoint,
     headless=_turn,
+    resume=_again,
     events={
         "startup": _startup,
         "resume": _resume,

@@ -154,6 +154,8 @@ class Client:
     """Undoes what this client does to injected text before the model gets it. What was expected
     goes through it as well before the two are compared, so an escape that leaves `&lt;` in a file
     and an escaped `<` alike may simply make `<` of both."""
+    resume: Callable[[str, str], tuple[str, ...]] | None = None
+    """The same as `headless`, for a prompt and the id of a session that goes on."""
     own_settings: tuple[str, ...] = ()
     """Files below HOME in which a person registers hooks of their own, for `pannier doctor`."""
     notes: tuple[str, ...] = ()

@@ -132,6 +132,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("codex", "exec", prompt)
 
 
+def _again(prompt: str, session: str) -> tuple[str, ...]:
+    return ("codex", "exec", "resume", session, prompt)
+
+
 def _first_turn(shell: Shell) -> str:
     said = shell.run(*_turn("hello")).output
     found = re.search(r"^session id: (\S+)$", said, re.MULTILINE)
@@ -187,6 +191,7 @@ CLIENT = Client(
     skeleton={".codex/AGENTS.md": Link(f"{RUN_ROOT}/instructions/AGENTS.md")},
     endpoint=_endpoint,
     headless=_turn,
+    resume=_again,
     events={
         "startup": _startup,
         "resume": _resume,

@@ -107,6 +107,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("copilot", "-p", prompt)
 
 
+def _again(prompt: str, session: str) -> tuple[str, ...]:
+    return (*_turn(prompt), "--resume", session)
+
+
 def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
@@ -136,6 +140,7 @@ CLIENT = Client(
     },
     endpoint=_endpoint,
     headless=_turn,
+    resume=_again,
     events={"startup": _startup, "resume": _resume, "clear": _clear, "compact": _compact},
     own_settings=(".copilot/settings.json",),
     fresh=frozenset({"startup", "clear", "compact"}),

@@ -141,6 +141,10 @@ def headless(prompt: str) -> tuple[str, ...]:
     return ("gemini", "-p", prompt)
 
 
+def again(prompt: str, session: str) -> tuple[str, ...]:
+    return ("gemini", "--resume", session, "-p", prompt)
+
+
 def startup(shell: Shell) -> None:
     shell.observe()
     shell.run(*headless("Say hello."))
@@ -225,6 +229,7 @@ CLIENT = Client(
     skeleton={".gemini/GEMINI.md": Link(f"{RUN_ROOT}/instructions/GEMINI.md")},
     endpoint=endpoint,
     headless=headless,
+    resume=again,
     events={"startup": startup, "resume": resume, "clear": clear, "compact": compact},
     fresh=frozenset({"startup", "clear", "compact"}),
     decode=decode,

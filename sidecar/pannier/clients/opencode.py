@@ -81,6 +81,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("opencode", "run", prompt)
 
 
+def _again(prompt: str, session: str) -> tuple[str, ...]:
+    return (*_turn(prompt), "--session", session)
+
+
 def _first_turn(shell: Shell) -> str:
     said = shell.run(*_turn("hello"), "--format", "json").stdout
     return str(json.loads(said.splitlines()[0])["sessionID"])
@@ -141,6 +145,7 @@ CLIENT = Client(
     },
     endpoint=_endpoint,
     headless=_turn,
+    resume=_again,
     events={
         "startup": _startup,
         "resume": _resume,

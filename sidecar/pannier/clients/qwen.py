@@ -108,6 +108,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("qwen", "-p", prompt)
 
 
+def _again(prompt: str, session: str) -> tuple[str, ...]:
+    return (*_turn(prompt), "--resume", session)
+
+
 def _first_turn(shell: Shell) -> str:
     session = str(uuid.uuid4())
     shell.run(*_turn("hello"), "--session-id", session)
@@ -162,6 +166,7 @@ CLIENT = Client(
     skeleton={".qwen/QWEN.md": Link(f"{RUN_ROOT}/instructions/QWEN.md")},
     endpoint=_endpoint,
     headless=_turn,
+    resume=_again,
     events={
         "startup": _startup,
         "resume": _resume,

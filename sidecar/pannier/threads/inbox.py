@@ -112,8 +112,11 @@ def put_back(queue: Queue, group: GroupPaths, taken: list[Waiting]) -> None:
 
 
 def prompt_of(taken: list[Waiting]) -> str:
-    """The messages as the prompt of a client that is started with them."""
-    return "\n".join(frame(row.message) for row in taken)
+    """The messages as the prompt of a client that is started with them.
+
+    It begins with a line break: what begins with a dash, clients take for an option.
+    """
+    return "".join(f"\n{frame(row.message)}" for row in taken)
 
 
 @dataclass

@@ -1,0 +1,136 @@
+"""`pannier send`."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from pannier import sending
+from pannier.cli.context import Context
+from pannier.cli.options import not_empty
+from pannier.cli.progress import build_progress
+from pannier.engine import Engine
+from pannier.errors import UsageError
+from pannier.sending import Letter
+from pannier.threads.queue import Waiting
+from pannier_hook.messages import LONGEST_TEXT
+
+
+@click.command("send")
+@click.argument("folder")
+@click.argument("text")
+@click.option("--thread", default="main", show_default=True, help="The conversation.")
+@click.option("--from", "sender", callback=not_empty, help="Who sends it; else your user name.")
+@click.option("--source", default="pannier send", show_default=True, help="Whence it comes.")
+@click.option("--start", is_flag=True, help="Start the client with it, unless it is at work.")
+@click.option("--new-session", is_flag=True, help="With --start: not the thread's latest one.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and send nothing.")
+@click.option("--json", "as_json", is_flag=True, help="For programs; not with --start.")
+@click.pass_obj
+def command(
+    context: Context,
+    folder: str,
+    text: str,
+    thread: str,
+    sender: str | None,
+    source: str,
+    start: bool,
+    new_session: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Send the agent of the group FOLDER a message; the TEXT - reads standard input.
+
+    An agent at work receives it at the end of its turn and goes on with it; another one with its
+    next prompt. It is told who sent it, and that no person is typing it. With --start the status
+    is the client's own.
+
+    \b
+    Example:
+      pannier send scout "The nightly build failed: see files/build.log"
+      make 2>&1 | tail -n 50 | pannier send scout --from make -
+      pannier send scout --start "Write today's summary."
+    """
+    if new_session and not start:
+        raise click.UsageError("--new-session goes with --start.")
+    if as_json and start and not dry_run:
+        raise click.UsageError("--json does not go with --start: the client has the output.")
+    sender = sender or context.environ.get("USER") or context.environ.get("LOGNAME") or ""
+    letter = Letter(folder, _read() if text == "-" else text, thread, sender, source)
+    home = context.home()
+    sending.check(home, letter)
+    engine = Engine.find(context.environ) if start else None
+    how = None
+    if engine is not None:
+        how = sending.decide_start(engine, home, context.environ, letter, anew=new_session)
+    if dry_run:
+        _show_plan(context, letter, how, as_json)
+        return 0
+    sent = sending.send(home, context.environ, letter)
+    if as_json:
+        context.print_json({**described(sent.row), "problem": sent.problem or None})
+    elif sent.problem:
+        context.tell(f"Queued, but not laid into the inbox yet: {sent.problem}")
+    if engine is None or how is None:
+        if not as_json:
+            context.say(sent.row.message.id)
+            if start:
+                context.tell(f"The client is at work on {thread}, and receives it.")
+        return 0
+    building = partial(build_progress, context)
+    status = sending.start(engine, home, context.environ, letter, how, context.tell, building)
+    if status:
+        context.tell(f"The client ended with status {status}; what it was told waits again.")
+    return status
+
+
+def described(row: Waiting) -> dict[str, object]:
+    """A message of the queue for programs."""
+    message = row.message
+    return {
+        "id": message.id,
+        "group": row.group,
+        "thread": message.thread,
+        "kind": message.kind,
+        "at": message.at,
+        "from": message.sender,
+        "source": message.source,
+        "text": message.text,
+        "state": row.state,
+    }
+
+
+def _read() -> str:
+    data = sys.stdin.buffer.read(LONGEST_TEXT + 1)
+    if len(data) > LONGEST_TEXT:
+        raise UsageError(
+            f"standard input is longer than the {LONGEST_TEXT:,} bytes of a message",
+            "Put it into a file of the group's files/ and send where it is.",
+        )
+    return data.decode("utf-8", "replace")
+
+
+def _show_plan(context: Context, letter: Letter, how: sending.Start | None, as_json: bool) -> None:
+    place = f"{letter.folder}/{letter.thread}"
+    size = len(letter.text.encode())
+    if as_json:
+        context.print_json(
+            {
+                "group": letter.folder,
+                "thread": letter.thread,
+                "from": letter.sender,
+                "source": letter.source,
+                "bytes": size,
+                "start": how.client.name if how else None,
+                "session": how.session or None if how else None,
+                "container": how.inside.name if how and how.inside else None,
+            }
+        )
+        return
+    context.say(f"Would queue {size:,} bytes for {place}, from {letter.sender or 'unknown'}.")
+    if how is not None:
+        where = f"in {how.inside.name}" if how.inside else "in a container of its own"
+        session = f"its session {how.session}" if how.session else "a new session"
+        context.say(f"Would start {how.client.title} with it, {where}, in {session}.")
