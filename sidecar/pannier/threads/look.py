@@ -1,0 +1,129 @@
+"""Threads and messages as people and programs ask for them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pannier.errors import UsageError
+from pannier.threads.excerpt import excerpt
+from pannier.threads.page import LEFT_OUT
+from pannier.threads.queries import ALL
+from pannier.threads.rows import MessageRow, ThreadRow
+from pannier.threads.store import Store
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A thread in numbers."""
+
+    thread: ThreadRow
+    succeeded: int
+    failed: int
+    """Turns that failed or were interrupted. One that goes on is neither."""
+    sessions: int
+    clients: tuple[str, ...]
+
+    def as_data(self) -> dict[str, Any]:
+        thread = self.thread
+        return {
+            "thread": thread.ref,
+            "key": thread.key,
+            "turns": {"succeeded": self.succeeded, "failed": self.failed},
+            "messages": thread.messages,
+            "head": f"m{thread.head}" if thread.head else None,
+            "created": timestamp(thread.created),
+            "last": timestamp(thread.last),
+            "sessions": self.sessions,
+            "clients": list(self.clients),
+        }
+
+
+def overviews(store: Store, grp: str | None) -> tuple[Overview, ...]:
+    """The threads of a group, else all."""
+    return tuple(_overview(store, thread) for thread in store.threads(grp))
+
+
+def _overview(store: Store, thread: ThreadRow) -> Overview:
+    outcomes = [turn.outcome for turn in store.turns(thread.id) if turn.counts]
+    sessions = store.sessions(thread.id)
+    return Overview(
+        thread,
+        outcomes.count("succeeded"),
+        outcomes.count("failed") + outcomes.count("interrupted"),
+        len(sessions),
+        tuple(sorted({session.client for session in sessions})),
+    )
+
+
+def find(store: Store, ref: str) -> ThreadRow:
+    """The thread of this name or key. Raises UsageError, with the nearest names."""
+    try:
+        return store.find_thread(ref)
+    except UsageError as error:
+        known = {name: thread.ref for thread in store.threads() for name in _names(thread)}
+        near = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)
+        refs = list(dict.fromkeys(known[name] for name in near))
+        if not refs:
+            raise
+        raise UsageError(error.message, f"Did you mean {' or '.join(refs)}?") from None
+
+
+def _names(thread: ThreadRow) -> Iterable[str]:
+    return (thread.ref, thread.name, thread.key)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message of a thread."""
+
+    message: MessageRow
+    current: bool = True
+    """Whether the thread's head goes back to it, or it is a sub-agent's."""
+
+    def as_data(self, *, masked: bool = True) -> dict[str, Any]:
+        """For programs; without `masked` just as it was said."""
+        row = asdict(self.message)
+        for name in ("session", "thread", "position"):
+            del row[name]
+        row["id"] = f"m{self.message.id}"
+        row["parent"] = f"m{self.message.parent}" if self.message.parent else None
+        row["turn"] = f"t{self.message.turn}" if self.message.turn else None
+        row["at"] = timestamp(self.message.at)
+        row["current"] = self.current
+        if masked:
+            row["text"] = excerpt(self.message.text).text
+        return row
+
+
+def last_said(
+    store: Store, thread: ThreadRow, *, everything: bool, limit: int | None
+) -> tuple[Said, ...]:
+    """The last `limit` messages of the thread's branch; of all branches with `everything`."""
+    most = ALL if limit is None else limit
+    branch = store.latest(thread.id, branch=True, limit=most)
+    if not everything:
+        return tuple(Said(row) for row in branch)
+    current = {row.id for row in branch}
+    return tuple(
+        Said(row, bool(row.inner) or row.id in current)
+        for row in store.latest(thread.id, branch=False, limit=most)
+    )
+
+
+def shown_to_people(said: Sequence[Said]) -> tuple[Said, ...]:
+    """Without what only the client and we ourselves put there."""
+    return tuple(one for one in said if one.message.kind not in LEFT_OUT)
+
+
+def timestamp(at: int) -> str | None:
+    """Nanoseconds since 1970 in ISO 8601, UTC; None for 0 and for a time that is none."""
+    try:
+        return (
+            datetime.fromtimestamp(at / 1e9, UTC).isoformat(timespec="milliseconds") if at else None
+        )
+    except (OverflowError, ValueError, OSError):
+        return None
