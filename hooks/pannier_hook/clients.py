@@ -36,13 +36,17 @@ class Client:
         "angles_escaped",
         "dialect",
         "fresh",
+        "goes_on",
         "hook_event_name",
         "injects_on",
+        "inner_logs",
         "limit",
         "log",
         "name",
         "parts",
+        "prompt_event",
         "state",
+        "transcript",
         "unit",
     )
 
@@ -65,6 +69,16 @@ class Client:
     log: str
     """The kind of transcript that says whether the context holds the memory; "" where the session's
     starts say it."""
+    transcript: bool
+    """Whether its transcript is a log of lines that the sidecar reads: the hook hands over what is
+    new in it. Else what the events say by themselves is all that is kept."""
+    inner_logs: str
+    """The folder with its sub-agents' transcripts, in one named like the session's without suffix;
+    "" when it has none."""
+    goes_on: bool
+    """Whether an answer to its stop makes the agent go on."""
+    prompt_event: str
+    """The client's own name of the event of a prompt."""
 
     def __init__(
         self,
@@ -80,6 +94,10 @@ class Client:
         state: str = "",
         angles_escaped: bool = False,
         log: str = "",
+        transcript: bool = False,
+        inner_logs: str = "",
+        goes_on: bool = False,
+        prompt_event: str = "UserPromptSubmit",
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
@@ -93,13 +111,18 @@ class Client:
         put(self, "state", state)
         put(self, "angles_escaped", angles_escaped)
         put(self, "log", log)
+        put(self, "transcript", transcript)
+        put(self, "inner_logs", inner_logs)
+        put(self, "goes_on", goes_on)
+        put(self, "prompt_event", prompt_event)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a client's row is frozen: {name}")
 
 
-def answer(client: Client, text: str) -> str:
-    """What to print so that the client puts `text` before its model."""
+def answer(client: Client, text: str, event_name: str = "") -> str:
+    """What to print so that the client puts `text` before its model, at the event that it calls
+    `event_name`; at the one that injects when there is none."""
     if client.dialect == PLAIN:
         return f"{text}\n"
     from .jsontext import quote
@@ -107,16 +130,31 @@ def answer(client: Client, text: str) -> str:
     if client.dialect == FLAT:
         return f'{{"additionalContext":{quote(text)}}}\n'
     return (
-        f'{{"hookSpecificOutput":{{"hookEventName":{quote(client.hook_event_name)},'
+        f'{{"hookSpecificOutput":{{"hookEventName":{quote(event_name or client.hook_event_name)},'
         f'"additionalContext":{quote(text)}}}}}\n'
     )
 
 
+def continuation(text: str) -> str:
+    """What to print at a stop so that the agent goes on with `text`."""
+    from .jsontext import quote
+
+    return f'{{"decision":"block","reason":{quote(text)}}}\n'
+
+
 _ROWS = (
     # Several entries of one event run at once and arrive in the order in which they end.
-    Client("claude", limit=10_000, parts=8, state=".claude"),
+    Client(
+        "claude",
+        limit=10_000,
+        parts=8,
+        state=".claude",
+        transcript=True,
+        inner_logs="subagents",
+        goes_on=True,
+    ),
     # `additionalContextLimit = 0` in its settings lifts the limit of 10,000 bytes.
-    Client("codex", state=".codex"),
+    Client("codex", state=".codex", transcript=True, goes_on=True),
     # What its session start injects is lost on the next resume, so the first prompt carries it.
     Client(
         "gemini",
@@ -125,10 +163,13 @@ _ROWS = (
         state=".gemini",
         angles_escaped=True,
         log=MESSAGES,
+        transcript=True,
+        goes_on=True,
+        prompt_event="BeforeAgent",
     ),
     # It keeps what a session start says in the system prompt, which belongs to no history: each
     # session start makes it anew, so a resumed session has nothing of it, and it never piles up.
-    Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True),
+    Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True, goes_on=True),
     # What its session start injects is in no history: a resume and a compaction lose it. So the
     # prompt carries it.
     Client("copilot", dialect=FLAT, injects_on=USER_PROMPT, state=".copilot", log=EVENTS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posix
 
-from .clients import SESSION_START, USER_PROMPT, answer
+from .clients import SESSION_START, USER_PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
 _NOT_FRESH = frozenset({"resume", "fork"})
 
 
-def session_start(options: Options, client: Client) -> str:
-    """What to print at a session start: the memory when the context is fresh, else "".
+def session_start(options: Options, client: Client, request: Request) -> str:
+    """What to put before the model at a session start: the memory when the context is fresh, else
+    "".
 
-    Raises ValueError for a source or an input that is not understood, and OSError.
+    Raises ValueError for a source that is not understood, and OSError.
     """
-    session = ""
-    source = options.source
-    if not source:
-        request = _request()
-        source, session = request.source, request.session
+    source = options.source or request.source
     if source not in client.fresh:
         if source in _NOT_FRESH:
             return ""
@@ -40,12 +37,13 @@ def session_start(options: Options, client: Client) -> str:
         return injection(options, client)
     from .marks import Marks
 
-    Marks(options.home, client.state).leave(session)
+    Marks(options.home, client.state).leave(request.session)
     return ""
 
 
-def user_prompt(options: Options, client: Client) -> str:
-    """What to print at a prompt: the memory when the context does not hold it yet, else "".
+def user_prompt(options: Options, client: Client, request: Request) -> str:
+    """What to put before the model at a prompt: the memory when the context does not hold it yet,
+    else "".
 
     Only for clients whose session start cannot inject. The first prompt of a fresh context gets it,
     and so does the next one when the client dropped it: with a turn that failed or was cancelled,
@@ -56,10 +54,9 @@ def user_prompt(options: Options, client: Client) -> str:
     from .history import read_past
     from .marks import Marks
 
-    request = _request(tolerate_cut=True)
     session = request.session
     # What a sub-agent is told comes from the agent.
-    if not session or request.text("agentId"):
+    if not session or request.agent:
         return ""
     marks = Marks(options.home, client.state)
     past = read_past(client, request, options.home)
@@ -97,7 +94,7 @@ def _report_loss(options: Options) -> None:
 
 
 def injection(options: Options, client: Client) -> str:
-    """The part of the memory that `options` asks for in the client's own protocol, or "".
+    """The part of the memory that `options` asks for, or "".
 
     Without a part, the whole of it, whatever the client's limit.
     """
@@ -115,7 +112,7 @@ def injection(options: Options, client: Client) -> str:
         angles_escaped=client.angles_escaped,
     )
     parts = render(found, frame)
-    return answer(client, parts[number - 1]) if number <= len(parts) else ""
+    return parts[number - 1] if number <= len(parts) else ""
 
 
 def sections(root: str) -> list[Section]:
@@ -150,9 +147,3 @@ def sections(root: str) -> list[Section]:
     finally:
         posix.close(folder)
     return found
-
-
-def _request(*, tolerate_cut: bool = False) -> Request:
-    from .request import read_request
-
-    return read_request(tolerate_cut=tolerate_cut)

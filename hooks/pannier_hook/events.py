@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from . import VERSION
 from .jsontext import loads, quote
-from .textrules import one_line
 
 FORMAT = 1
 
@@ -67,6 +66,16 @@ _NAMES = ("hook", "client", "session", "thread", "turn", "agent")
 _GREATEST = (1 << 63) - 1
 _HEX = frozenset("0123456789abcdef")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def one_line(text: str, longest: int) -> str:
+    """A name as one clean line of at most `longest` code points."""
+    if text.isascii() and text.isprintable():
+        return text[:longest]
+    # Imported only for what needs it: a session start is counted in parts of a millisecond.
+    from .textrules import one_line
+
+    return one_line(text, longest)
 
 
 class UnknownFormat(ValueError):

@@ -31,28 +31,40 @@ def loads(text: str) -> object:
 
 def members_before_cut(text: str) -> dict[str, object]:
     """The whole members at the start of a JSON object whose end was cut off."""
-    members: dict[str, object] = {}
+    members, _ = raw_members(text)
+    return {name: value for name, (value, _) in members.items()}
+
+
+def raw_members(text: str) -> tuple[dict[str, tuple[object, str]], tuple[str, str]]:
+    """The members at the start of a JSON object, each with its text, and the one after them: its
+    name and what there is of its text, ("", "") without one. Text that is no object has none."""
+    members: dict[str, tuple[object, str]] = {}
+    key = ""
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
-        return members
+        return members, ("", "")
+    begin = len(text)
     try:
         while True:
+            key, begin = "", len(text)
             at = _skip(text, at + 1)
             if text[at : at + 1] != '"':
-                return members
-            key, at = scanstring(text, at + 1, True)
+                break
+            name, at = scanstring(text, at + 1, True)
             at = _skip(text, at)
             if text[at : at + 1] != ":":
-                return members
-            value, at = _scan(text, _skip(text, at + 1))
-            at = _skip(text, at)
+                break
+            key, begin = name, _skip(text, at + 1)
+            value, end = _scan(text, begin)
+            at = _skip(text, end)
             if text[at : at + 1] not in (",", "}"):
-                return members
-            members[key] = value
+                break
+            members[key] = value, text[begin:end]
             if text[at] == "}":
-                return members
+                return members, ("", "")
     except _NOT_JSON:
-        return members
+        pass
+    return members, (key, text[begin:])
 
 
 def _skip(text: str, at: int) -> int:

@@ -1,8 +1,8 @@
 """pannier-hook EVENT --client CLIENT [--part I/N] [--source SOURCE] [--root DIR] [--spool DIR]
 
-Events: session-start, user-prompt and permission-request, called by a client with its JSON on
-standard input; scaffold, which makes what is missing of a memory's first files. They never exit
-other than 0.
+Events: session-start, user-prompt, post-tool, stop, pre-compact, post-compact, session-end and
+permission-request, called by a client with its JSON on standard input; scaffold, which makes what
+is missing of a memory's first files. They never exit other than 0.
 Also boot [-- COMMAND …], the entrypoint of an agent's image, and look PATH …, what it sees.
 
 An agent of your own: --client custom prints the memory as plain text. Without JSON that names a
@@ -18,10 +18,12 @@ from .options import Options, environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 DEADLINE = 1.8
 """Seconds after which an event gives up, whatever it waits for."""
+LAST_DEADLINE = 0.8
+"""The same at a session's end: clients do not wait long for that."""
 _GRACE = 0.15
 
 
@@ -41,36 +43,36 @@ def main(words: Sequence[str]) -> int:
     if not words or words[0] in ("--help", "--version"):
         return _about(words)
     _signal.signal(_signal.SIGALRM, _too_late)
-    _signal.setitimer(_signal.ITIMER_REAL, DEADLINE)
+    last = words[0] == "session-end"
+    _signal.setitimer(_signal.ITIMER_REAL, LAST_DEADLINE if last else DEADLINE)
     try:
         options.read(words)
-        text = _event(options)(options)
-        if text:
-            _print(text)
+        _act(options)
     except Exception as problem:
         _report(options, problem)
     return 0
 
 
-def _event(options: Options) -> Callable[[Options], str]:
+def _act(options: Options) -> None:
     if options.event == "scaffold":
         from .boot import scaffold_root
 
-        return scaffold_root
+        _print(scaffold_root(options))
+        return
     if options.event == "permission-request":
         from .permission import permission_request
 
-        return permission_request
-    if options.event not in ("session-start", "user-prompt"):
-        raise ValueError(f"no such event: {options.event[:80]!r}")
-    from . import context
+        _print(permission_request(options))
+        return
     from .clients import CLIENTS
+    from .exchange import EVENTS, exchange
 
+    if options.event not in EVENTS:
+        raise ValueError(f"no such event: {options.event[:80]!r}")
     client = CLIENTS.get(options.client)
     if client is None:
         raise ValueError(f"no such client: {options.client[:80]!r}; there are {', '.join(CLIENTS)}")
-    act = context.session_start if options.event == "session-start" else context.user_prompt
-    return lambda given: act(given, client)
+    exchange(options, client, _print, _report)
 
 
 def _print(text: str) -> None:
@@ -97,7 +99,7 @@ def _report(options: Options, problem: Exception) -> None:
 def _too_late(_number: int, _frame: object) -> None:
     _signal.signal(_signal.SIGALRM, lambda *_: posix._exit(0))
     _signal.setitimer(_signal.ITIMER_REAL, _GRACE)
-    raise TimeoutError(f"gave up after {DEADLINE} s")
+    raise TimeoutError("gave up: the time was up")
 
 
 def _about(words: Sequence[str]) -> int:

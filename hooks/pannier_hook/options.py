@@ -31,6 +31,7 @@ class Options:
     """
 
     __slots__ = (
+        "_inbox",
         "client",
         "command",
         "entry",
@@ -55,9 +56,15 @@ class Options:
         self.command: tuple[str, ...] = ()
         self.root = environ.get("PANNIER_ROOT") or ROOT
         self.spool = environ.get("PANNIER_SPOOL") or SPOOL
+        self._inbox = environ.get("PANNIER_INBOX") or ""
         self.home = environ.get("HOME") or ""
         self.thread = environ.get("PANNIER_THREAD") or "main"
         self.task = environ.get("PANNIER_TASK") == "1"
+
+    @property
+    def inbox(self) -> str:
+        """The folder through which the sidecar reaches the agent; beside the spool by default."""
+        return self._inbox or f"{self.spool.rstrip('/').rpartition('/')[0]}/inbox"
 
     def read(self, words: Sequence[str]) -> None:
         """Read the command line `words`. Raises ValueError for what is not understood.

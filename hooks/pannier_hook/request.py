@@ -6,10 +6,12 @@ import posix
 import select
 import time
 
-from .jsontext import loads, members_before_cut
+from .jsontext import loads, members_before_cut, raw_members
 
 LIMIT = 1 << 20
 """The most that is read, in bytes."""
+STREAM_LIMIT = 64 << 20
+"""The most that is taken from a client that has more to say, in bytes."""
 DEADLINE = 1.0
 """The longest that reading takes, in seconds."""
 _CHUNK = 1 << 16
@@ -18,10 +20,11 @@ _CHUNK = 1 << 16
 class Request:
     """The members of the client's JSON object, asked for by name and type."""
 
-    __slots__ = ("_members",)
+    __slots__ = ("_members", "_raw")
 
-    def __init__(self, members: dict[str, object]) -> None:
+    def __init__(self, members: dict[str, object], raw: dict[str, str] | None = None) -> None:
         self._members = members
+        self._raw = raw or {}
 
     def text(self, *names: str) -> str:
         """The first of `names` that is a string, else ""."""
@@ -29,6 +32,20 @@ class Request:
             value = self._members.get(name)
             if isinstance(value, str):
                 return value
+        return ""
+
+    def flag(self, *names: str) -> bool:
+        """Whether one of `names` is true."""
+        return any(self._members.get(name) is True for name in names)
+
+    def raw(self, *names: str) -> str:
+        """The first of `names` that is there: a string, else its JSON as the client wrote it."""
+        for name in names:
+            value = self._members.get(name)
+            if isinstance(value, str):
+                return value
+            if name in self._raw:
+                return self._raw[name]
         return ""
 
     def inner(self, name: str) -> Request:
@@ -46,20 +63,51 @@ class Request:
         """The client's session id; some clients spell the key in camel case."""
         return self.text("session_id", "sessionId")
 
+    @property
+    def agent(self) -> str:
+        """The sub-agent's id if the event is one's, else ""."""
+        return self.text("agent_id", "agentId")
 
-def read_request(fd: int = 0, *, tolerate_cut: bool = False) -> Request:
+
+def read_request(fd: int = 0, *, tolerate_cut: bool = False, deadline: float = DEADLINE) -> Request:
     """Read the client's JSON object from `fd`.
 
-    With `tolerate_cut` an object that is longer than the input's limit gives its first members: a
-    huge prompt comes after the session id. Raises ValueError when the input is not one JSON
+    With `tolerate_cut` an object that is longer than the input's limit, or that does not end
+    within `deadline` seconds, gives its first members: a huge prompt comes after the session id.
+    Raises ValueError when the input is not one JSON
     object, and OSError when it cannot be read.
     """
-    data, ended = read(fd)
+    data, ended = read(fd, deadline=deadline)
     if ended:
         return Request(_object(data))
     if tolerate_cut:
         return Request(members_before_cut(data.decode("utf-8", "replace")))
     raise ValueError("the input was cut: too long, or it did not end in time")
+
+
+def read_tool_request(fd: int = 0) -> Request:
+    """Read what a tool did from `fd`, as much as the input's limit allows: of the member that the
+    limit cuts, the beginning of its JSON. What goes beyond is read and thrown away, for a client
+    that writes must not find its end closed. Raises OSError."""
+    data, ended = read(fd)
+    if not ended:
+        _drain(fd, STREAM_LIMIT - len(data))
+    members, (cut, rest) = raw_members(data.decode("utf-8", "replace"))
+    raw = {name: text for name, (_, text) in members.items()}
+    if cut:
+        raw[cut] = rest
+    return Request({name: value for name, (value, _) in members.items()}, raw)
+
+
+def _drain(fd: int, most: int) -> None:
+    until = time.monotonic() + DEADLINE
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while most > 0 and (left := until - time.monotonic()) > 0 and poll.poll(left * 1000):
+        chunk = posix.read(fd, min(_CHUNK, most))
+        if not chunk:
+            return
+        most -= len(chunk)
 
 
 def read(fd: int, *, limit: int = LIMIT, deadline: float = DEADLINE) -> tuple[bytes, bool]:

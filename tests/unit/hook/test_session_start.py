@@ -273,8 +273,8 @@ def test_broken_installation(world: World, tmp_path: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_no_child_no_network_no_writing(world: World) -> None:
-    """The hook starts no process, opens no socket, and writes no file to deliver memory."""
+def test_no_child_no_network(world: World) -> None:
+    """The hook starts no process and opens no socket, and writes only the event into the spool."""
     strace = ["strace", "-f", "-e", "trace=execve,fork,vfork,clone,clone3,socket,connect"]
     if subprocess.run(["sh", "-c", "command -v strace"], capture_output=True).returncode:
         pytest.skip("there is no strace on this machine")
@@ -284,7 +284,8 @@ def test_no_child_no_network_no_writing(world: World) -> None:
     )
     calls = [line for line in done.stderr.splitlines() if "(" in line and "exited" not in line]
     assert [line.split("(")[0] for line in calls] == ["execve"]
-    assert list(world.home.iterdir()) == list(world.spool.iterdir()) == []
+    assert list(world.home.iterdir()) == list(world.spool.glob("tmp/*")) == []
+    assert [event.kind for _, event in world.events()] == ["session-start"]
 
 
 def test_needs_no_writable_home(world: World) -> None:

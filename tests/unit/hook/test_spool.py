@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import posix
 import stat
 import subprocess
 from pathlib import Path
@@ -32,8 +32,7 @@ def test_event_tells_where_it_comes_from(world: World) -> None:
     subprocess.run(
         command, input=b'{"source": "' + b"x" * 10_000 + b'"}', capture_output=True, env=env
     )
-    (file,) = (world.spool / "new").iterdir()
-    event = decode(file.read_bytes())
+    ((file, event),) = [found for found in world.events() if found[1].kind == ERROR]
     assert (event.kind, event.client) == (ERROR, "claude")
     assert event.details["event"] == "session-start"
     assert (event.thread, event.task) == ("side ", True)
@@ -84,7 +83,7 @@ def test_a_failing_disk_leaves_no_half_event(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, call, fail)
+        patch.setattr(posix, call, fail)
         with pytest.raises(OSError, match="No space"):
             put(str(tmp_path), event)
     left = [file for part in ("tmp", "new") for file in (tmp_path / part).glob("*")]

@@ -1,0 +1,132 @@
+"""One event of a client, from its JSON to the end: the answer first, then what the sidecar is told.
+
+Nothing that goes wrong with the spool or the queue keeps an answer from the client.
+"""
+
+from __future__ import annotations
+
+import posix
+import time
+
+from . import context
+from .clients import PLAIN, answer, continuation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .clients import Client
+    from .inbox import Taken
+    from .options import Options
+    from .request import Request
+
+EVENTS = frozenset(
+    {
+        "session-start",
+        "user-prompt",
+        "post-tool",
+        "stop",
+        "pre-compact",
+        "post-compact",
+        "session-end",
+    }
+)
+
+HAND_OVER = 0.7
+"""Seconds after the beginning when no more of a transcript is handed over."""
+LAST_HAND_OVER = 0.45
+"""The same at a session's end."""
+LAST_INPUT = 0.3
+"""Seconds that the client's input may take at a session's end."""
+
+
+def exchange(
+    options: Options,
+    client: Client,
+    show: Callable[[str], None],
+    complain: Callable[[Options, Exception], None],
+) -> None:
+    """Answer the event that `options` name by `show`, then tell the sidecar of it.
+
+    What goes wrong with the answer is given to `complain`, and the rest is still done. Raises
+    ValueError for an input that is not understood, and OSError.
+    """
+    ending = options.event == "session-end"
+    until = time.monotonic() + (LAST_HAND_OVER if ending else HAND_OVER)
+    request = _request(options)
+    taken = None
+    try:
+        text = _memory(options, client, request)
+        taken = _messages(options, client, request)
+        said = _answer(options, client, text, taken.text if taken else "")
+        if said:
+            show(said)
+    except Exception as problem:
+        taken = None
+        complain(options, problem)
+    # Of several entries of one event, the last tells of it: it has the least to print.
+    if options.part is None or options.part[0] == options.part[1]:
+        from .telling import tell
+
+        tell(options, client, request, until)
+    if taken:
+        _delivered(options, request, taken)
+
+
+def _request(options: Options) -> Request:
+    from .request import DEADLINE, Request, read_request, read_tool_request
+
+    if options.event == "post-tool":
+        return read_tool_request()
+    if options.event == "session-start":
+        return Request({}) if options.source else read_request()
+    last = options.event == "session-end"
+    return read_request(tolerate_cut=True, deadline=LAST_INPUT if last else DEADLINE)
+
+
+def _memory(options: Options, client: Client, request: Request) -> str:
+    if options.event == "session-start":
+        return context.session_start(options, client, request)
+    if options.event == "user-prompt":
+        return context.user_prompt(options, client, request)
+    return ""
+
+
+def _messages(options: Options, client: Client, request: Request) -> Taken | None:
+    """What the queue has for the agent, claimed. Nothing when it goes on by a hook already."""
+    if options.event == "stop":
+        wanted = client.goes_on and not request.flag("stop_hook_active", "stopHookActive")
+    else:
+        wanted = options.event == "user-prompt"
+    if not wanted or request.agent or not _waits(options):
+        return None
+    from . import inbox
+
+    return inbox.take(options, limit=client.limit, unit=client.unit) or None
+
+
+def _waits(options: Options) -> bool:
+    """Whether anything lies in the inbox, before a module is imported for it."""
+    try:
+        return bool(posix.listdir(f"{options.inbox}/new"))
+    except OSError:
+        return False
+
+
+def _answer(options: Options, client: Client, memory: str, messages: str) -> str:
+    text = "\n".join(part for part in (memory, messages) if part)
+    if not text:
+        return ""
+    if options.event == "stop" and client.dialect != PLAIN:
+        return continuation(text)
+    return answer(client, text, client.prompt_event if options.event == "user-prompt" else "")
+
+
+def _delivered(options: Options, request: Request, taken: Taken) -> None:
+    from .inbox import done
+    from .telling import tell_delivered
+
+    try:
+        tell_delivered(options, request, taken.ids)
+    finally:
+        done(taken)

@@ -1,0 +1,145 @@
+"""What one event hands over: first the sub-agents' transcripts that grew, then the session's own.
+
+The session's increment is the body of the event itself, a sub-agent's that of an event `records`.
+"""
+
+from __future__ import annotations
+
+import posix
+from _stat import S_ISREG
+
+from . import cursor as cursors
+from .events import RECORDS, SESSION_END, Event, Log
+from .handover import Budget, Increment, open_log, read_increment, write_parts
+from .spool import new_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .clients import Client
+    from .cursor import Cursor
+    from .handover import Say
+    from .telling import Teller
+
+MOST_BYTES = 32 << 20
+"""Of transcripts, that one event hands over."""
+MOST_LAST_BYTES = 8 << 20
+"""The same at a session's end, where clients are in a hurry."""
+MOST_INNER = 50
+"""Sub-agents' transcripts that one event hands over."""
+MOST_NAMES = 10_000
+"""Names of the sub-agents' folder that are looked at."""
+
+_SUFFIX = ".jsonl"
+_PREFIX = "agent-"
+_SLACK = 2 * 10**9
+"""Nanoseconds by which the times of files may be coarser than the clock."""
+
+
+def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
+    """Hand over the event of `teller` with what is new in the transcript at `path`, and before it
+    what is new in those of the session's sub-agents. Raises OSError; what went is not undone."""
+    ending = teller.options.event == SESSION_END
+    budget = Budget(MOST_LAST_BYTES if ending else MOST_BYTES, until)
+    log = open_log(path) if path else None
+    if log is None:
+        teller.spool.put(teller.event())
+        return
+    try:
+        name = cursors.name_of(teller.request.session, path)
+        old = cursors.load(teller.spool, name)
+        seen = 0 if ending or old is None else old.seen
+        if client.inner_logs:
+            folder = f"{path[: -len(_SUFFIX)]}/{client.inner_logs}"
+            seen = _inner(teller, folder, seen, budget) if path.endswith(_SUFFIX) else seen
+        increment = read_increment(log, old, budget)
+        new = _write(teller, _main(teller), path, increment, budget)
+        if new is None:
+            teller.spool.put(teller.event())
+            new = increment.cursor(0)
+        new.seen = seen
+        if old is None or new.encode() != old.encode():
+            cursors.save(teller.spool, name, new)
+    finally:
+        posix.close(log)
+
+
+def _write(
+    teller: Teller, say: Say, path: str, increment: Increment, budget: Budget
+) -> Cursor | None:
+    """Hand over the increment; the cursor after it. None when there is nothing in it."""
+    if not increment.data:
+        return None
+    home = teller.options.home.rstrip("/")
+    name = path[len(home) + 1 :] if home and path.startswith(f"{home}/") else path
+    count = write_parts(teller.spool, say, name, increment, budget)
+    budget.bytes -= count
+    return increment.cursor(count)
+
+
+def _main(teller: Teller) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        return teller.event(id=id, at=at, part=part, log=log)
+
+    return say
+
+
+def _records(teller: Teller, agent: str) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        return teller.event(RECORDS, {}, id=id, at=at, part=part, agent=agent, log=log)
+
+    return say
+
+
+def _inner(teller: Teller, folder: str, seen: int, budget: Budget) -> int:
+    """Hand over what is new in the sub-agents' transcripts in `folder` that changed after `seen`;
+    up to when all of them are handed over now. At most half of the budget goes into that."""
+    grown = _grown(folder, seen)
+    share = Budget(budget.bytes // 2, budget.half_time())
+    for number, (changed, file) in enumerate(grown):
+        if number == MOST_INNER or share.bytes <= 0 or share.is_late():
+            break
+        if not _one_inner(teller, f"{folder}/{file}", file[len(_PREFIX) : -len(_SUFFIX)], share):
+            break
+        seen = max(seen, changed - _SLACK)
+    return seen
+
+
+def _one_inner(teller: Teller, path: str, agent: str, budget: Budget) -> bool:
+    """Hand over what is new in one sub-agent's transcript; whether that was all."""
+    log = open_log(path)
+    if log is None:
+        return True
+    try:
+        name = cursors.name_of(teller.request.session, path)
+        increment = read_increment(log, cursors.load(teller.spool, name), budget)
+        given = len(increment.data)
+        left = budget.bytes
+        new = _write(teller, _records(teller, agent), path, increment, budget)
+        if new is not None:
+            cursors.save(teller.spool, name, new)
+        return not increment.more and left - budget.bytes == given
+    finally:
+        posix.close(log)
+
+
+def _grown(folder: str, seen: int) -> list[tuple[int, str]]:
+    """When they changed, and the names of the sub-agents' transcripts changed after `seen`, the
+    one that changed first at the front."""
+    found = []
+    try:
+        with posix.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number == MOST_NAMES:
+                    break
+                if not entry.name.startswith(_PREFIX) or not entry.name.endswith(_SUFFIX):
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                if S_ISREG(status.st_mode) and status.st_mtime_ns > seen:
+                    found.append((status.st_mtime_ns, entry.name))
+    except (OSError, ValueError):
+        pass
+    return sorted(found)

@@ -1,0 +1,139 @@
+"""What the hook tells the sidecar of a client's event: one event, and what is new in transcripts.
+
+Clients name the same things differently; what is here is all that is known of that. It says nothing
+about answers to the client, which are out before any of this begins.
+"""
+
+from __future__ import annotations
+
+import time
+
+from .events import (
+    DELIVERED,
+    POST_COMPACT,
+    POST_TOOL,
+    PRE_COMPACT,
+    SESSION_END,
+    SESSION_START,
+    STOP,
+    USER_PROMPT,
+    Event,
+    Log,
+)
+from .spool import Spool, new_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .clients import Client
+    from .options import Options
+    from .request import Request
+
+HAND_OVER = frozenset({STOP, PRE_COMPACT, SESSION_END})
+"""The events that hand over what is new in transcripts."""
+
+_OUTPUT = ("tool_response", "toolResult", "error")
+
+
+def tell(options: Options, client: Client, request: Request, until: float) -> None:
+    """Hand over the event that `options` name, and with it what is new; the time for that ends
+    `until`, on the monotonic clock, in seconds. Raises OSError."""
+    if options.event == POST_TOOL and client.transcript:
+        return
+    teller = Teller(options, request)
+    try:
+        if client.transcript and options.event in HAND_OVER:
+            from .increments import hand_over
+
+            hand_over(teller, client, request.text("transcript_path"), until)
+        else:
+            # What a transcript holds, too, need not survive a crash of the machine.
+            teller.spool.put(teller.event(), durable=not client.transcript)
+    finally:
+        teller.spool.close()
+
+
+def tell_delivered(options: Options, request: Request, ids: Sequence[str]) -> None:
+    """Hand over that the queue's messages `ids` were put before the agent. Raises OSError."""
+    teller = Teller(options, request)
+    try:
+        teller.spool.put(teller.event(DELIVERED, {"messages": " ".join(ids)}))
+    finally:
+        teller.spool.close()
+
+
+class Teller:
+    """Makes events of one call of the hook, and knows the spool that they go to."""
+
+    def __init__(self, options: Options, request: Request) -> None:
+        self.options = options
+        self.request = request
+        self.spool = Spool(options.spool)
+        self._at = 0
+
+    def now(self) -> int:
+        """The time of a next event, in nanoseconds since 1970: later than the one before."""
+        self._at = max(time.time_ns(), self._at + 1)
+        return self._at
+
+    def event(
+        self,
+        kind: str = "",
+        details: dict[str, str] | None = None,
+        *,
+        id: str = "",
+        at: int = 0,
+        part: tuple[int, int] = (1, 1),
+        agent: str = "",
+        log: Log | None = None,
+    ) -> Event:
+        """An event of this call: of its own kind with its own details, unless told otherwise."""
+        request, options = self.request, self.options
+        return Event(
+            kind or options.event,
+            id=id or new_id(),
+            at=at or self.now(),
+            part=part,
+            client=options.client,
+            session=request.session,
+            thread=options.thread,
+            task=options.task,
+            turn=request.text("turn_id", "turnId", "prompt_id", "promptId"),
+            agent=agent or request.agent,
+            details=details_of(options, request) if details is None else details,
+            log=log,
+        )
+
+
+def details_of(options: Options, request: Request) -> dict[str, str]:
+    """The details of the event that `options` name, by what the client said of it."""
+    kind, text = options.event, request.text
+    if kind == SESSION_START:
+        return {"source": options.source or request.source, "model": text("model")}
+    if kind == USER_PROMPT:
+        return {"prompt": text("prompt")}
+    if kind == POST_TOOL:
+        return {
+            "tool": text("tool_name", "toolName"),
+            "call": text("tool_use_id", "toolUseId", "tool_call_id", "toolCallId"),
+            "input": request.raw("tool_input", "toolInput", "tool_args", "toolArgs"),
+            "output": request.inner("toolResult").text("textResultForLlm") or request.raw(*_OUTPUT),
+        }
+    if kind == STOP:
+        return _of_stop(request)
+    if kind == PRE_COMPACT:
+        return {"trigger": text("trigger")}
+    if kind == POST_COMPACT:
+        return {"summary": text("compact_summary", "summary"), "trigger": text("trigger")}
+    return {"reason": text("reason")}
+
+
+def _of_stop(request: Request) -> dict[str, str]:
+    details = {
+        "last": request.text("last_assistant_message", "prompt_response", "lastAssistantMessage"),
+        "active": "true" if request.flag("stop_hook_active", "stopHookActive") else "",
+    }
+    if request.text("hook_event_name") == "StopFailure":
+        details["error"] = request.text("error_details", "error") or "the model's API failed"
+    return details
