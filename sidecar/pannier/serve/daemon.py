@@ -74,6 +74,9 @@ class World(Protocol):
     def act(self, action: Action) -> Iterator[Outcome]:
         """Do it."""
 
+    def chores(self) -> Iterator[Event]:
+        """Work that is due in every round, whatever the engine says. What is to be told of it."""
+
     def write(self, report: Report) -> None:
         """Leave word of how it goes. Raises OSError or UnsafePath."""
 
@@ -96,10 +99,7 @@ class Daemon:
         self._write(replace(self.report, ended=timestamp(self.clock.time())))
 
     def round(self) -> bool:
-        """One round. Whether something was done, so that the next look is worth having soon.
-
-        Work of later rooms, such as reading the spool, is one more call here.
-        """
+        """One round. Whether something was done, so that the next look is worth having soon."""
         for outcome in self.world.finished():
             self._learn(outcome)
         facts = self.world.look()
@@ -113,6 +113,8 @@ class Daemon:
                 break
             for outcome in self.world.act(action):
                 self._learn(outcome)
+        for event in self.world.chores():
+            self.log(event)
         return bool(decision.actions)
 
     def _learn(self, outcome: Outcome) -> None:

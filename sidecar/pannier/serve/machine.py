@@ -16,6 +16,7 @@ from pannier.serve.hands import Hands
 from pannier.serve.log import Event, Log, timestamp
 from pannier.serve.memory import Memory, Outcome
 from pannier.serve.observe import LOOK_SECONDS, Observer
+from pannier.serve.queue import QueueWork
 from pannier.serve.state import Place, Report, new_report, take_place
 
 EVERY = 5.0
@@ -31,6 +32,7 @@ class _World:
         self.observer = Observer(home, environ, clock.now)
         self.hands = Hands(home, environ, clock.now)
         self.place = place
+        self.queue = QueueWork(home, environ)
 
     def look(self) -> Facts:
         return self.observer.facts(self.hands.building)
@@ -41,6 +43,9 @@ class _World:
     def act(self, action: Action) -> Iterator[Outcome]:
         with _patience(self.observer.engine):
             yield from self.hands.act(self.observer.engine, action)
+
+    def chores(self) -> Iterator[Event]:
+        yield from self.queue.round()
 
     def write(self, report: Report) -> None:
         self.place.write(report)

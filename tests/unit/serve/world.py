@@ -59,6 +59,9 @@ class World:
             return Facts("", "no engine answers", groups)
         return Facts("20.10", "", groups, tuple(self.containers.values()), building=self.building)
 
+    def chores(self) -> Iterator[Event]:
+        yield from ()
+
     def finished(self) -> Iterator[Outcome]:
         if self.building:
             for name, group in self.groups.items():
