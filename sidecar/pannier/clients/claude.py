@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
 
@@ -137,6 +137,21 @@ def _endpoint(url: str) -> Endpoint:
     return Endpoint(environment={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none"})
 
 
+TRACES = Traces(
+    files=lambda session: (
+        f".claude/projects/*/{session}.jsonl",
+        f".claude/projects/*/{session}",
+        f".claude/session-env/{session}",
+        f".claude/file-history/{session}",
+        f".claude/tasks/{session}",
+        f".claude/todos/{session}-*.json",
+        f".claude/debug/{session}.txt",
+    ),
+    entries={".claude/history.jsonl": "sessionId"},
+)
+"""As Claude Code 2.1 lays them down."""
+
+
 CLIENT = Client(
     name=NAME,
     title="Claude Code",
@@ -161,4 +176,5 @@ CLIENT = Client(
     own_settings=(".claude/settings.json", ".claude/settings.local.json"),
     fresh=frozenset({"startup", "clear", "compact"}),
     decode=_decode,
+    traces=TRACES,
 )

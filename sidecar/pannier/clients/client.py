@@ -126,6 +126,20 @@ Drive = Callable[[Shell], None]
 
 
 @dataclass(frozen=True)
+class Traces:
+    """What a client itself keeps of a session, for who erases one. Paths are below HOME, with the
+    wildcards of fnmatch(3) within a name."""
+
+    files: Callable[[str], tuple[str, ...]] = lambda session: ()
+    """Files and whole folders of the session with this id."""
+    entries: Mapping[str, str] = field(default_factory=dict)
+    """Files that name many sessions, as JSON Lines or as one JSON list, each with the member of an
+    entry that holds the session's id."""
+    databases: tuple[str, ...] = ()
+    """What pannier cannot take a session out of: it opens no database of a container."""
+
+
+@dataclass(frozen=True)
 class Client:
     """An agent program: its image, its settings, and how it is driven without a person."""
 
@@ -162,3 +176,5 @@ class Client:
     """What this client cannot do, for `pannier doctor`."""
     read: Reader = fields.read
     """What a hand-over of its hook says was said and done."""
+    traces: Traces = Traces()
+    """What it keeps of a session itself."""

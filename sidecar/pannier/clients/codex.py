@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
 from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
@@ -178,6 +178,19 @@ stream_max_retries = 0
     return Endpoint(environment={"OPENAI_API_KEY": "none"}, home={".codex/config.toml": settings})
 
 
+TRACES = Traces(
+    files=lambda session: (
+        # After a revert a second file of the session has more behind its id.
+        f".codex/sessions/*/*/*/rollout-*-{session}*",
+        f".codex/archived_sessions/rollout-*-{session}*",
+        f".codex/shell_snapshots/{session}*",
+    ),
+    entries={".codex/history.jsonl": "session_id", ".codex/session_index.jsonl": "id"},
+    databases=(".codex/*.sqlite",),
+)
+"""As Codex 0.171 lays them down."""
+
+
 CLIENT = Client(
     name=NAME,
     title="Codex",
@@ -205,4 +218,5 @@ CLIENT = Client(
         "Codex tells nobody when a person goes back to the first prompt of a session: the memory "
         "is missing then, until the next /clear, /new or compaction.",
     ),
+    traces=TRACES,
 )

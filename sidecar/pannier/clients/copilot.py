@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, hook_command
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "copilot"
@@ -126,6 +126,16 @@ def _endpoint(url: str) -> Endpoint:
     )
 
 
+TRACES = Traces(
+    files=lambda session: (
+        f".copilot/session-state/{session}",
+        f".copilot/session-state/.session-operation-locks/{session}.lock",
+    ),
+    databases=(".copilot/session-store.db", ".copilot/command-history-state.json"),
+)
+"""As Copilot CLI 1.0 lays them down. Its list of prompts does not say whose they are."""
+
+
 CLIENT = Client(
     name=NAME,
     title="Copilot CLI",
@@ -148,4 +158,5 @@ CLIENT = Client(
         "Copilot CLI gives its model what the last hook at userPromptSubmitted adds: a hook of "
         "your own there that adds something takes the memory's place.",
     ),
+    traces=TRACES,
 )

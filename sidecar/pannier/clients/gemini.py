@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, hook_command
+from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
@@ -214,6 +214,19 @@ def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
+TRACES = Traces(
+    files=lambda session: (
+        f".gemini/tmp/*/chats/session-*-{session[:8]}.jsonl",
+        f".gemini/tmp/*/chats/{session}",
+        f".gemini/tmp/*/logs/session-{session}.jsonl",
+        f".gemini/tmp/*/tool-outputs/session-{session}",
+        f".gemini/tmp/*/{session}",
+    ),
+    entries={".gemini/tmp/*/logs.json": "sessionId"},
+)
+"""What Gemini CLI 0.61 itself removes with a session, and the prompts that it leaves."""
+
+
 CLIENT = Client(
     name="gemini",
     title="Gemini CLI",
@@ -238,4 +251,5 @@ CLIENT = Client(
         "Gemini CLI tells nobody when it compresses a conversation: the hook sees it in the "
         "transcript, and memory comes anew with the prompt after the one that was compressed.",
     ),
+    traces=TRACES,
 )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Terminal
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Terminal, Traces
 from pannier.paths import RUN_ROOT
 
 NAME = "opencode"
@@ -128,6 +128,10 @@ def _endpoint(url: str) -> Endpoint:
     return Endpoint(environment={"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
 
 
+TRACES = Traces(databases=(".local/share/opencode/opencode.db",))
+"""OpenCode 1.18 keeps every session in there."""
+
+
 CLIENT = Client(
     name=NAME,
     title="OpenCode",
@@ -159,4 +163,5 @@ CLIENT = Client(
         "OpenCode starts without plugins, and so without the memory, when it is told to: by "
         "`opencode --pure` or OPENCODE_PURE=1.",
     ),
+    traces=TRACES,
 )

@@ -6,7 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, hook_command
+from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "qwen"
@@ -153,6 +153,16 @@ def _endpoint(url: str) -> Endpoint:
     )
 
 
+TRACES = Traces(
+    files=lambda session: (
+        f".qwen/projects/*/chats/{session}.jsonl",
+        f".qwen/projects/*/subagents/{session}",
+    ),
+    entries={".qwen/usage_record.jsonl": "sessionId"},
+)
+"""As Qwen Code 0.24 lays them down."""
+
+
 CLIENT = Client(
     name=NAME,
     title="Qwen Code",
@@ -178,4 +188,5 @@ CLIENT = Client(
     # Memory stands in the system prompt, which belongs to no history: each of these makes it anew.
     fresh=frozenset({"startup", "resume", "clear", "compact", "fork"}),
     decode=_decode,
+    traces=TRACES,
 )
