@@ -17,7 +17,7 @@ from pannier_hook.clients import SESSION_START
 from pannier_hook.context import injection
 
 
-class Recall(AgentMiddleware[AgentState[Any], Any, Any]):
+class Recall(AgentMiddleware[Any, Any, Any]):
     """Puts the group's memory before the first message of a fresh context.
 
     Fresh is a context in which it does not stand: a new thread, and one whose beginning a

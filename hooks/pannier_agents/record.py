@@ -42,7 +42,7 @@ NOTHING = Handed(first="", last="", size=0)
 Update = dict[str, Any] | None
 
 
-class Record(AgentMiddleware[RecordState, Any, Any]):
+class Record(AgentMiddleware[Any, Any, Any]):
     """Hands over what was said to the sidecar. List it first.
 
     At a prompt and at a turn's end the messages that wait in the queue are put before the agent,

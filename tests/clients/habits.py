@@ -84,4 +84,13 @@ HABITS: dict[str, Habits] = {
         ),
         own_memory=("*/.copilot/*memor*/*",),
     ),
+    "langchain": Habits(
+        create=lambda path, text: (Call("write_file", {"path": path, "content": text}),),
+        change=lambda path, old, new: (
+            Call("read_file", {"path": path}),
+            Call("edit_file", {"path": path, "old": old, "new": new}),
+        ),
+        # It has none.
+        own_memory=("*/memory/*", "*/AGENTS.md"),
+    ),
 }

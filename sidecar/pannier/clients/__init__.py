@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pannier.clients import claude, codex, copilot, custom, gemini, opencode, qwen
+from pannier.clients import claude, codex, copilot, custom, gemini, langchain, opencode, qwen
 from pannier.clients.client import Client
 from pannier.errors import ClientNotKnown
 
@@ -17,6 +17,7 @@ CLIENTS: dict[str, Client] = {
         qwen.CLIENT,
         copilot.CLIENT,
         opencode.CLIENT,
+        langchain.CLIENT,
         custom.CLIENT,
     )
 }

@@ -2,7 +2,8 @@
 
 Pure, but for `read_sources`. An agent image stands on up to three local images, which its
 Dockerfile asks for by `ARG AGENT`, `ARG HOOK` and `ARG NODE`; they are made first, from
-`images/agent`, `images/hook` and `images/node`.
+`images/agent`, `images/hook` and `images/node`. One that copies `pannier_agents/` has it in its
+context.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SKELETON = "usr/share/pannier/skel"
 DOCKERFILE = "Dockerfile"
 
 _SHARED = re.compile(r"^ARG (AGENT|HOOK|NODE)$", re.MULTILINE)
+_PYTHON = re.compile(rb"^COPY pannier_agents/ ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,11 @@ def recipes(client: Client, sources: Sources, *, base: str, hook_version: str) -
         shared["HOOK"] = Recipe("pannier-hook", context, {"AGENT": agent.tag})
     own = Recipe(
         f"pannier-{client.name}",
-        {**sources.below(f"images/{client.name}"), **_under("rootfs", rootfs(client))},
+        {
+            **sources.below(f"images/{client.name}"),
+            **(sources.below("agents") if _PYTHON.search(dockerfile) else {}),
+            **_under("rootfs", rootfs(client)),
+        },
         {name: shared[name].tag for name in sorted(wanted)},
         {"pannier.client": client.name, "pannier.hook": hook_version, "pannier.base": base},
     )
@@ -141,7 +147,10 @@ def read_sources() -> Sources:
     data = data_dir()
     found = dict(_files(data / "images", "images"))
     found |= _files(data / "hooks" / "bin", "hooks/bin")
-    found |= _files(Path(str(files("pannier_hook"))), "hooks/pannier_hook")
+    hook = Path(str(files("pannier_hook")))
+    found |= _files(hook, "hooks/pannier_hook")
+    # Not imported: it needs what only an agent in Python has.
+    found |= _files(hook.with_name("pannier_agents"), "agents/pannier_agents")
     if "hooks/bin/pannier-hook" not in found or not any(p.startswith("images/") for p in found):
         raise PannierError(f"{data} holds no images/", "Install pannier again.")
     return Sources(found)

@@ -1,0 +1,136 @@
+"""The agent, and one thread of its group: turns, a new context, going back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain.chat_models import init_chat_model
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from agent.sessions import Sessions
+from agent.tools import TOOLS
+from pannier_agents import (
+    CheckpointRow,
+    Recall,
+    Record,
+    ThreadState,
+    UnknownThread,
+    checkpoints,
+    ready,
+    rollback,
+)
+from pannier_agents.group import Group
+
+MODEL = "PANNIER_MODEL"
+INSTRUCTIONS = Path("/run/pannier/instructions/AGENTS.md")
+MOST_STEPS = 1_000
+
+_SYSTEM = (
+    "You are an agent in a sandbox of your own. You work with the tools that you have; nobody has "
+    "to be asked before you use them. The working directory is {folder}."
+)
+
+
+class NoModel(Exception):
+    """Nobody said which model to use."""
+
+
+class Conversation:
+    """One thread of the group. It goes on with its last session."""
+
+    def __init__(
+        self, group: Group, sessions: Sessions, saver: BaseCheckpointSaver[str], *, new: bool
+    ) -> None:
+        """Raises NoModel, and what `init_chat_model` raises."""
+        self._group = group
+        self._sessions = sessions
+        self._record = Record(group)
+        self._agent = create_agent(
+            init_chat_model(_model()),
+            TOOLS,
+            system_prompt=_system_prompt(),
+            middleware=[self._record, Recall(group)],
+            state_schema=ThreadState,
+            checkpointer=saver,
+        )
+        self._saver = saver
+        self._source = "startup"
+        self._session = "" if new else sessions.current()
+
+    async def turn(self, prompt: str) -> AsyncIterator[AnyMessage]:
+        """Do what `prompt` says; gives the agent's messages and the tools' results as they come."""
+        if not self._session:
+            self._session = self._sessions.begin()
+        for problem in await ready(self._agent, self._session, group=self._group):
+            yield AIMessage(f"[{problem}]")
+        steps = self._agent.astream(
+            {"messages": [HumanMessage(prompt)]},
+            self._config(),
+            stream_mode="updates",
+            durability="sync",
+        )
+        async for step in steps:
+            for node, update in step.items():
+                if node in ("model", "tools") and update:
+                    for message in update["messages"]:
+                        yield message
+
+    def clear(self) -> None:
+        """The next turn begins a new context. What was said so far stays in the store."""
+        self.end("clear")
+        self._session, self._source = "", "clear"
+
+    async def checkpoints(self) -> list[CheckpointRow]:
+        """Where the session can go back to, the latest first."""
+        try:
+            return await checkpoints(self._saver, self._session)
+        except UnknownThread:
+            return []
+
+    async def rollback(self, to: str) -> None:
+        """Go on from there. Raises ThreadError."""
+        await rollback(self._agent, self._session, to, group=self._group)
+
+    def end(self, reason: str) -> None:
+        """Nobody goes on here now."""
+        self._record.end(self._session, reason)
+
+    def _config(self) -> RunnableConfig:
+        return {
+            "configurable": {"thread_id": self._session},
+            "metadata": {"pannier_source": self._source},
+            "recursion_limit": MOST_STEPS,
+        }
+
+
+def shown(message: AnyMessage) -> str:
+    """A message for a person; "" when there is nothing to see."""
+    if isinstance(message, ToolMessage):
+        return ""
+    calls: list[Any] = message.tool_calls if isinstance(message, AIMessage) else []
+    done = [f"· {call['name']} {' '.join(map(str, call['args'].values()))[:100]}" for call in calls]
+    return "\n".join([*([message.text] if message.text.strip() else []), *done])
+
+
+def _model() -> str:
+    if name := os.environ.get(MODEL):
+        return name
+    raise NoModel(
+        f"{MODEL} names no model; set it to one that LangChain's init_chat_model knows, with its "
+        "provider before it: openai:…, anthropic:…"
+    )
+
+
+def _system_prompt() -> str:
+    text = _SYSTEM.format(folder=Path.cwd())
+    try:
+        standing = INSTRUCTIONS.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        standing = ""
+    return f"{text}\n\n{standing}" if standing else text

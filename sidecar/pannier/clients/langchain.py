@@ -1,0 +1,68 @@
+"""An agent in Python, on LangChain."""
+
+from __future__ import annotations
+
+from pannier.clients.client import Client, Endpoint, Shell
+
+NAME = "langchain"
+
+
+def _startup(shell: Shell) -> None:
+    shell.observe("hello")
+    shell.run(*_turn("hello"))
+
+
+def _resume(shell: Shell) -> None:
+    shell.run(*_turn("hello"))
+    shell.observe("again")
+    shell.run("agent", "again")
+
+
+def _clear(shell: Shell) -> None:
+    shell.run(*_turn("hello"))
+    shell.observe("again")
+    shell.run("agent", stdin="/clear\nagain\n")
+
+
+def _fork(shell: Shell) -> None:
+    """Back to the end of the first turn, and on from there."""
+    shell.run(*_turn("hello"))
+    first = shell.run("agent", stdin="/checkpoints\n").stdout.split()[0]
+    shell.run("agent", "more")
+    shell.observe("again")
+    shell.run("agent", stdin=f"/rollback {first}\nagain\n")
+
+
+def _turn(prompt: str) -> tuple[str, ...]:
+    return ("agent", "--new", prompt)
+
+
+def _endpoint(url: str) -> Endpoint:
+    return Endpoint(
+        environment={
+            "PANNIER_MODEL": "openai:scripted",
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_API_KEY": "none",
+        }
+    )
+
+
+CLIENT = Client(
+    name=NAME,
+    title="LangChain",
+    program=("agent",),
+    keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
+    instructions_file="AGENTS.md",
+    # Its middleware does in the process what other clients' hooks do.
+    baked={},
+    skeleton={},
+    endpoint=_endpoint,
+    headless=_turn,
+    events={
+        "startup": _startup,
+        "resume": _resume,
+        "clear": _clear,
+        "fork": _fork,
+    },
+    fresh=frozenset({"startup", "clear"}),
+)
