@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
+from pannier.clients.transcripts import claude as transcript
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
 
@@ -177,4 +178,5 @@ CLIENT = Client(
     fresh=frozenset({"startup", "clear", "compact"}),
     decode=_decode,
     traces=TRACES,
+    read=transcript.read,
 )

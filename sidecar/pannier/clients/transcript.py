@@ -80,6 +80,11 @@ class Message:
     """The sub-agent or side conversation that it belongs to; "" is the main conversation."""
 
 
+ASKED_ITSELF = "client"
+"""`inner` of a turn in the main conversation that no person began: the client asked itself, say
+because a background task was done. Its messages have `inner` ""."""
+
+
 @dataclass(frozen=True)
 class TurnBegins:
     """What follows belongs to a turn, until it ends or the next one begins."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pannier.clients.transcript import Kind
+from pannier_hook.messages import split_messages
 from pannier_hook.unframing import read_back
 
 _MEMORY = "-----BEGIN PANNIER MEMORY "
-_MESSAGE = re.compile(
-    r"^-----BEGIN PANNIER MESSAGE (\S{1,200})-----$.*?^-----END PANNIER MESSAGE \1-----$",
-    re.MULTILINE | re.DOTALL,
-)
+_MESSAGE = "-----BEGIN PANNIER MESSAGE "
 _MOST = 100
 """Frames in one text. One with more of them is nobody's but an imitator's, and left whole."""
 
@@ -47,6 +44,9 @@ def _frames(text: str) -> Iterator[tuple[int, int, Kind]]:
     if 0 < text.count(_MEMORY) <= _MOST:
         for part in read_back(text).parts:
             yield part.start, part.end, "memory"
-    if 0 < text.count("-----BEGIN PANNIER MESSAGE ") <= _MOST:
-        for message in _MESSAGE.finditer(text):
-            yield message.start(), message.end(), "message"
+    if 0 < text.count(_MESSAGE) <= _MOST:
+        at = 0
+        for piece in split_messages(text):
+            if piece.id:
+                yield at, at + len(piece.text), "message"
+            at += len(piece.text)
