@@ -97,14 +97,18 @@ def _records(teller: Teller, agent: str) -> Say:
 def _inner(teller: Teller, folder: str, seen: int, budget: Budget) -> int:
     """Hand over what is new in the sub-agents' transcripts in `folder` that changed after `seen`;
     up to when all of them are handed over now. At most half of the budget goes into that."""
-    grown = _grown(folder, seen)
     share = Budget(budget.bytes // 2, budget.half_time())
-    for number, (changed, file) in enumerate(grown):
-        if number == MOST_INNER or share.bytes <= 0 or share.is_late():
+    carried = 0
+    for changed, file in _grown(folder, seen):
+        if carried == MOST_INNER or share.bytes <= 0 or share.is_late():
             break
-        if not _one_inner(teller, f"{folder}/{file}", file[len(_PREFIX) : -len(_SUFFIX)], share):
+        left = share.bytes
+        whole = _one_inner(teller, f"{folder}/{file}", file[len(_PREFIX) : -len(_SUFFIX)], share)
+        if not whole:
             break
+        carried += share.bytes < left
         seen = max(seen, changed - _SLACK)
+    budget.bytes -= budget.bytes // 2 - share.bytes
     return seen
 
 
@@ -116,12 +120,11 @@ def _one_inner(teller: Teller, path: str, agent: str, budget: Budget) -> bool:
     try:
         name = cursors.name_of(teller.request.session, path)
         increment = read_increment(log, cursors.load(teller.spool, name), budget)
-        given = len(increment.data)
         left = budget.bytes
         new = _write(teller, _records(teller, agent), path, increment, budget)
         if new is not None:
             cursors.save(teller.spool, name, new)
-        return not increment.more and left - budget.bytes == given
+        return not increment.more and left - budget.bytes == len(increment.data)
     finally:
         posix.close(log)
 
