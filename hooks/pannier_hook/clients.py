@@ -46,6 +46,7 @@ class Client:
         "parts",
         "prompt_event",
         "state",
+        "stop_event",
         "transcript",
         "unit",
     )
@@ -79,6 +80,9 @@ class Client:
     """Whether an answer to its stop makes the agent go on."""
     prompt_event: str
     """The client's own name of the event of a prompt."""
+    stop_event: str
+    """The client's own name of the event of a stop, where its answer may add context and the agent
+    goes on with that; "" where the stop has to be blocked for it."""
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class Client:
         inner_logs: str = "",
         goes_on: bool = False,
         prompt_event: str = "UserPromptSubmit",
+        stop_event: str = "",
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
@@ -115,6 +120,7 @@ class Client:
         put(self, "inner_logs", inner_logs)
         put(self, "goes_on", goes_on)
         put(self, "prompt_event", prompt_event)
+        put(self, "stop_event", stop_event)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a client's row is frozen: {name}")
@@ -135,8 +141,10 @@ def answer(client: Client, text: str, event_name: str = "") -> str:
     )
 
 
-def continuation(text: str) -> str:
+def continuation(client: Client, text: str) -> str:
     """What to print at a stop so that the agent goes on with `text`."""
+    if client.stop_event:
+        return answer(client, text, client.stop_event)
     from .jsontext import quote
 
     return f'{{"decision":"block","reason":{quote(text)}}}\n'
@@ -152,6 +160,8 @@ _ROWS = (
         transcript=True,
         inner_logs="subagents",
         goes_on=True,
+        # A stop that is blocked shows its model the reason twice, as an error.
+        stop_event="Stop",
     ),
     # `additionalContextLimit = 0` in its settings lifts the limit of 10,000 bytes.
     Client("codex", state=".codex", transcript=True, goes_on=True),
@@ -175,6 +185,8 @@ _ROWS = (
     Client("copilot", dialect=FLAT, injects_on=USER_PROMPT, state=".copilot", log=EVENTS),
     # A plugin of ours calls the hook, and passes on what it prints.
     Client("opencode", dialect=PLAIN),
+    # Middleware of ours (`pannier_agents`) puts the text before its model.
+    Client("langchain", dialect=PLAIN),
     Client("custom", dialect=PLAIN),
 )
 

@@ -118,7 +118,7 @@ def _answer(options: Options, client: Client, memory: str, messages: str) -> str
     if not text:
         return ""
     if options.event == "stop" and client.dialect != PLAIN:
-        return continuation(text)
+        return continuation(client, text)
     return answer(client, text, client.prompt_event if options.event == "user-prompt" else "")
 
 

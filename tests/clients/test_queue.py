@@ -1,0 +1,84 @@
+"""Messages of the queue reach each real agent: at the end of its turn, or with its next prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pannier import clients, sending
+from pannier.endpoint.answers import Answer
+from pannier.endpoint.model import Request
+from pannier.engine import Engine
+from pannier.sending import Letter
+from pannier.threads import inbox
+from pannier.threads.queue import Waiting, open_queue, queue_file
+
+from .living import Listening, Living, living
+
+WORK = "Begin with the work."
+"""The prompt of the turn in which a message comes."""
+
+
+class Interrupting(Listening):
+    """A model during whose first answer something happens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], object] | None = None
+
+    def next_answer(self, request: Request) -> Answer:
+        if self.meanwhile is not None and request.holds(WORK):
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        return super().next_answer(request)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
+def test_a_message_is_told_once(engine: Engine, folder: Path, name: str) -> None:
+    """One that comes while the agent works reaches it at the end of its turn, and it goes on with
+    it once and stops; one that comes later is told with the next prompt, and never again."""
+    group = living(engine, folder / f"queue-{name}", clients.CLIENTS[name])
+    model = Interrupting()
+    group.model = model
+    turn = group.client.headless
+    with group.container() as shell:
+        model.meanwhile = lambda: send(group, "The build failed.", "ci")
+        shell.run(*turn(WORK))
+        asked = [request for request in model.requests if request.holds(WORK)]
+        assert [told(request) for request in asked] == [[], ["The build failed."]]
+        assert waiting(group) == []
+
+        send(group, "The build is mended.", "ci")
+        shell.run(*turn("What is new?"))
+        asked = [request for request in model.requests if request.holds("What is new?")]
+        assert [told(request) for request in asked] == [["The build is mended."]]
+        assert waiting(group) == []
+
+        shell.run(*turn("And now?"))
+        asked = [request for request in model.requests if request.holds("And now?")]
+        assert [told(request) for request in asked] == [[]]
+
+
+def send(group: Living, text: str, sender: str) -> None:
+    assert not sending.send(group.home, {}, Letter("scout", text, sender=sender)).problem
+
+
+def waiting(group: Living) -> list[Waiting]:
+    """What the queue still holds, once it has seen what the hook did."""
+    with open_queue(queue_file(group.home, {})) as queue:
+        inbox.settle(queue, group.home.group("scout"))
+        return queue.waiting()
+
+
+def told(request: Request) -> list[str]:
+    """The messages that a request holds, in its words, each with its sender."""
+    found = []
+    for text in request.texts:
+        for part in text.text.split("-----BEGIN PANNIER MESSAGE ")[1:]:
+            id, _, block = part.partition("-----\n")
+            block = block.partition(f"\n-----END PANNIER MESSAGE {id}-----")[0]
+            assert f"[{id}] from: ci" in block
+            found.append("\n".join(x for x in block.split("\n") if not x.startswith(f"[{id}]")))
+    return found
