@@ -168,7 +168,9 @@ class Queue:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            # A full disk has ended the transaction already (sqlite.org/lang_transaction.html).
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
