@@ -20,10 +20,11 @@ from pannier_agents.recall import Recall
 from pannier_agents.record import Record
 from pannier_agents.saver import open_checkpointer
 from pannier_agents.state import ThreadState
-from pannier_agents.threads import CheckpointRow, checkpoints, obey, ready, rollback
+from pannier_agents.threads import CheckpointRow, Ready, checkpoints, ready, rollback
 
 __all__ = [
     "CheckpointRow",
+    "Ready",
     "Recall",
     "Record",
     "ThreadError",
@@ -31,7 +32,6 @@ __all__ = [
     "UnknownCheckpoint",
     "UnknownThread",
     "checkpoints",
-    "obey",
     "open_checkpointer",
     "ready",
     "rollback",

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pannier_hook.clients import PLAIN, Client
+from pannier_hook.clients import CLIENTS, Client
 from pannier_hook.options import Options, environment
 from pannier_hook.spool import report
 
 
 @dataclass(frozen=True)
 class Group:
-    """What the container's environment says, read once. `client` is the name for the records."""
+    """What the container's environment says, read once."""
 
     environ: dict[str, str] = field(default_factory=environment)
     client: str = "langchain"
+    """A client of the hook's table that takes plain text."""
 
     @classmethod
     def here(cls) -> Group:
@@ -25,8 +26,8 @@ class Group:
 
     @property
     def row(self) -> Client:
-        """This client as the hook would see it: it takes any text, as it is."""
-        return Client(self.client, dialect=PLAIN)
+        """This client as the hook sees it."""
+        return CLIENTS[self.client]
 
     def options(self, event: str) -> Options:
         """What the hook would have been called with at `event`."""

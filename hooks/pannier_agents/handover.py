@@ -6,14 +6,14 @@ count the bytes of those lines.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pannier_agents.group import Group
 from pannier_hook.events import FILE_LIMIT, HEADER_LIMIT, MOST_PARTS, Event, Log
-from pannier_hook.spool import put
+from pannier_hook.handover import cut
+from pannier_hook.spool import new_id, put
 
 PART = FILE_LIMIT - HEADER_LIMIT
 """Bytes of records in one event file."""
@@ -35,35 +35,23 @@ class HandOver:
 def hand_over(group: Group, what: HandOver) -> None:
     """Write its event files into the spool, in order. Raises OSError; then nothing may be gone."""
     options = group.options(what.kind)
-    id, at = os.urandom(8).hex(), time.time_ns()
-    parts = list(_parts(what.records))
-    if len(parts) > MOST_PARTS:
+    id, at = new_id(), time.time_ns()
+    bounds = cut(what.records, PART) or [(0, 0)]
+    if len(bounds) > MOST_PARTS:
         raise OSError(f"{len(what.records):,} bytes of records are more than one event can carry")
-    offset = what.offset
-    for number, part in enumerate(parts, 1):
-        log = Log(LOG.format(session=what.session), offset) if what.records else None
+    log = LOG.format(session=what.session)
+    for number, (begin, end) in enumerate(bounds, 1):
         event = Event(
             what.kind,
             id=id,
             at=at,
-            part=(number, len(parts)),
+            part=(number, len(bounds)),
             client=group.client,
             session=what.session,
             thread=options.thread,
             task=options.task,
             details=dict(what.details),
-            log=log,
-            body=part,
+            log=Log(log, what.offset + begin) if what.records else None,
+            body=what.records[begin:end],
         )
         put(options.spool, event)
-        offset += len(part)
-
-
-def _parts(records: bytes) -> Iterator[bytes]:
-    """The records in pieces that fit a file, cut at a line's end where there is one."""
-    start = 0
-    while len(records) - start > PART:
-        end = records.rfind(b"\n", start, start + PART) + 1 or start + PART
-        yield records[start:end]
-        start = end
-    yield records[start:]

@@ -19,14 +19,15 @@ from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
 from pannier_agents.messages import head_line
 from pannier_hook import events, inbox
+from pannier_hook.spool import report
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
 @dataclass(frozen=True)
 class CheckpointRow:
-    """A point in a thread. `last` is the id of the message with which its history ends, as far as
-    it was recorded; `parent` is "" for the first."""
+    """A point in a thread, after one step of the agent. `last` is the id of the last message that
+    was recorded by then, "" before the first; `parent` is "" for the first."""
 
     id: str
     parent: str
@@ -59,7 +60,7 @@ async def rollback(agent: Agent, thread: str, to: str, *, group: Group | None = 
 
     Raises UnknownThread and UnknownCheckpoint; then nothing has changed.
     """
-    saver = _saver_of(agent)
+    saver = saver_of(agent)
     old = await _find(saver, thread, to)
     copied = await agent.aupdate_state(old.config, None, as_node="__copy__")
     latest = await saver.aget_tuple(_config(thread))
@@ -76,41 +77,48 @@ async def rollback(agent: Agent, thread: str, to: str, *, group: Group | None = 
     return id
 
 
-async def ready(agent: Agent, thread: str, *, group: Group | None = None) -> tuple[str, ...]:
-    """Call it before each input. What went wrong with the inbox's wishes, a line each.
+@dataclass(frozen=True)
+class Ready:
+    """What the next input goes to."""
+
+    thread: str
+    problems: tuple[str, ...] = ()
+    """What the inbox asked for and could not be done, a line each."""
+
+
+async def ready(agent: Agent, thread: str, *, group: Group | None = None) -> Ready:
+    """Call it before each input.
 
     A message that a stopped process had written down, but not yet added to the history, is added:
-    LangGraph would forget it at the next input. Then what the inbox asks for is done.
+    LangGraph would forget it at the next input. Then the agent goes back where the inbox asks for
+    it: in this thread, or in another one, with which to go on.
     """
-    latest = await _saver_of(agent).aget_tuple(_config(thread))
+    latest = await saver_of(agent).aget_tuple(_config(thread))
     if latest is not None and latest.metadata.get("source") == "input":
         await agent.ainvoke(None, _config(thread), interrupt_before="*", durability="sync")
-    return await obey(agent, thread, group=group)
-
-
-async def obey(agent: Agent, thread: str, *, group: Group | None = None) -> tuple[str, ...]:
-    """Roll back as the inbox asks. What could not be done, a line each."""
     group = group or Group.here()
     options = group.options(inbox.ROLLBACK)
     box = inbox.Inbox(inbox.inbox_of(options), options.thread)
     problems: list[str] = []
     with group.untroubled(inbox.ROLLBACK):
         for claim in list(box.claims(inbox.ROLLBACK)):
+            # Messages have the same keys on the host: the session, and in it the id.
+            session, _, to = claim.message.checkpoint.rpartition("/")
             try:
-                await rollback(agent, thread, claim.message.checkpoint, group=group)
+                await rollback(agent, session or thread, to, group=group)
+                thread = session or thread
             except ThreadError as problem:
                 problems.append(str(problem))
-                with group.untroubled(inbox.ROLLBACK):
-                    raise
+                report(options, problem)
             box.done(claim)
-    return tuple(problems)
+    return Ready(thread, tuple(problems))
 
 
 async def _find(saver: BaseCheckpointSaver[str], thread: str, to: str) -> CheckpointTuple:
     found = [one async for one in _all(saver, thread)]
     by_id = [one for one in found if _id(one) == to]
-    # Of those that end with the message, the latest: the turn's last step rather than an earlier.
-    by_message = [one for one in found if to and _last(one) == to]
+    # The first that ends with the message: later ones may already hold what was said next.
+    by_message = [one for one in reversed(found) if to and _last(one) == to]
     if not (by_id or by_message):
         raise UnknownCheckpoint(
             f"thread {thread!r} has no checkpoint {to!r}, and none that ends with such a message"
@@ -131,7 +139,8 @@ def _config(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
-def _saver_of(agent: Agent) -> BaseCheckpointSaver[str]:
+def saver_of(agent: Agent) -> BaseCheckpointSaver[str]:
+    """The store of the agent's threads. Raises ThreadError."""
     if not isinstance(agent.checkpointer, BaseCheckpointSaver):
         raise ThreadError("this agent keeps no threads: give it a checkpointer")
     return agent.checkpointer

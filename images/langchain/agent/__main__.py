@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent.conversation import Conversation, NoModel, shown
 from agent.sessions import Sessions
-from pannier_agents import ThreadError, open_checkpointer
+from pannier_agents import ThreadError, checkpoints, open_checkpointer
 from pannier_agents.group import Group
 from pannier_hook.options import environment
 
@@ -35,11 +35,15 @@ def main(words: Sequence[str]) -> int:
         stack = AsyncExitStack()
         try:
             saver = runner.run(stack.enter_async_context(open_checkpointer()))
-            talk = Conversation(group, sessions, saver, new=given.new)
+            session = given.session or ("" if given.new else sessions.current())
+            if given.session:
+                runner.run(checkpoints(saver, session))  # One that is not there is an error.
+                sessions.go_on(session)
+            talk = Conversation(group, sessions, saver, session)
             if given.prompt:
                 return _turn(runner, talk, " ".join(given.prompt))
             return _loop(runner, talk)
-        except (NoModel, ImportError, ValueError, OSError) as problem:
+        except (NoModel, ThreadError, ImportError, ValueError, OSError) as problem:
             return _failed(problem)
         finally:
             runner.run(stack.aclose())
@@ -50,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--thread", default="", help="a thread of the group by its name")
     parser.add_argument("--new", action="store_true", help="begin a new session of the thread")
+    parser.add_argument("--session", default="", help="go on with the session of this id")
     parser.add_argument("prompt", nargs="*", help="do this, and end")
     return parser
 
@@ -79,7 +84,7 @@ def _command(runner: asyncio.Runner, talk: Conversation, text: str) -> int:
             print("a new context begins")
         elif name == "/checkpoints":
             for row in runner.run(talk.checkpoints()):
-                print(row.id, row.at[:19], row.last, "*" if row.active else "", sep="  ")
+                print(row.id, row.at[:19], row.last, sep="  ")
         elif name == "/rollback" and rest:
             runner.run(talk.rollback(rest.strip()))
             print("the conversation goes on from there")

@@ -42,10 +42,10 @@ class NoModel(Exception):
 
 
 class Conversation:
-    """One thread of the group. It goes on with its last session."""
+    """One thread of the group, which goes on with `session`; a new one if that is ""."""
 
     def __init__(
-        self, group: Group, sessions: Sessions, saver: BaseCheckpointSaver[str], *, new: bool
+        self, group: Group, sessions: Sessions, saver: BaseCheckpointSaver[str], session: str
     ) -> None:
         """Raises NoModel, and what `init_chat_model` raises."""
         self._group = group
@@ -61,14 +61,18 @@ class Conversation:
         )
         self._saver = saver
         self._source = "startup"
-        self._session = "" if new else sessions.current()
+        self._session = session
 
     async def turn(self, prompt: str) -> AsyncIterator[AnyMessage]:
         """Do what `prompt` says; gives the agent's messages and the tools' results as they come."""
         if not self._session:
             self._session = self._sessions.begin()
-        for problem in await ready(self._agent, self._session, group=self._group):
+        prepared = await ready(self._agent, self._session, group=self._group)
+        for problem in prepared.problems:
             yield AIMessage(f"[{problem}]")
+        if prepared.thread != self._session:
+            self._session = prepared.thread
+            self._sessions.go_on(self._session)
         steps = self._agent.astream(
             {"messages": [HumanMessage(prompt)]},
             self._config(),
@@ -87,11 +91,12 @@ class Conversation:
         self._session, self._source = "", "clear"
 
     async def checkpoints(self) -> list[CheckpointRow]:
-        """Where the session can go back to, the latest first."""
+        """Where the session can go back to, the latest first: the point after each message."""
         try:
-            return await checkpoints(self._saver, self._session)
+            rows = await checkpoints(self._saver, self._session)
         except UnknownThread:
             return []
+        return list({row.last: row for row in rows if row.last}.values())
 
     async def rollback(self, to: str) -> None:
         """Go on from there. Raises ThreadError."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pannier.clients.client import Client, Endpoint, Shell
+from pannier.clients.client import Client, Endpoint, Shell, Traces
+from pannier.clients.transcripts import langchain as transcript
 
 NAME = "langchain"
 
@@ -37,6 +38,10 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("agent", "--new", prompt)
 
 
+def _resumed(prompt: str, session: str) -> tuple[str, ...]:
+    return ("agent", "--session", session, prompt)
+
+
 def _endpoint(url: str) -> Endpoint:
     return Endpoint(
         environment={
@@ -65,4 +70,7 @@ CLIENT = Client(
         "fork": _fork,
     },
     fresh=frozenset({"startup", "clear"}),
+    resume=_resumed,
+    read=transcript.read,
+    traces=Traces(databases=(".local/state/pannier/checkpoints.db",)),
 )
