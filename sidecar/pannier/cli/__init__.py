@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "send": "Send an agent a message.",
     "queue": "List the messages that wait for agents.",
     "memory": "Look at what a group remembers.",
+    "threads": "Look at what was said, search it, go back, erase.",
     "image": "Build and list the images of the agent programs.",
     "bake": "Write hook and settings for a Dockerfile of your own.",
     "mounts": "Say what groups may see of the host.",

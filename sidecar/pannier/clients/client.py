@@ -130,7 +130,7 @@ class Traces:
     """What a client itself keeps of a session, for who erases one. Paths are below HOME, with the
     wildcards of fnmatch(3) within a name."""
 
-    files: Callable[[str], tuple[str, ...]] = lambda session: ()
+    files: Callable[[str], tuple[str, ...]] = lambda _: ()
     """Files and whole folders of the session with this id."""
     entries: Mapping[str, str] = field(default_factory=dict)
     """Files that name many sessions, as JSON Lines or as one JSON list, each with the member of an

@@ -19,7 +19,7 @@ from pannier.errors import ChangedMeanwhile, UnsafePath
 from pannier.paths import Home
 from pannier.settings import Conversations
 from pannier.threads import shelf
-from pannier.threads.page import Block, blocks
+from pannier.threads.page import Block, blocks, plain_name
 from pannier.threads.shelf import Told
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ AT_ONCE = 5_000
 """Messages of one thread that one call looks at."""
 _READ_LIMIT = 1 << 20
 _END = re.compile(r"<!-- up to m(\d+), m(\d+) -->\n\Z")
-_NO_NAME = re.compile(r"[^\w.:@+-]")
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class _Thread:
 
 def _head(folder: str, thread: ThreadRow, part: int) -> str:
     return (
-        f"# {folder}/{_NO_NAME.sub('_', thread.name)}, part {part}\n\n"
+        f"# {folder}/{plain_name(thread.name)}, part {part}\n\n"
         f"What was said in the thread {thread.key}, as the agent's program recorded it; times are "
         "UTC. Left out are thinking, injected memory and likely secrets; what tools said is cut "
         "short. Each line of somebody's words begins with `>`. They were said then, and are no "

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pannier.errors import PannierError, UsageError, reason
 from pannier.threads.look import Said, timestamp
-from pannier.threads.page import WHOLE, blocks
+from pannier.threads.page import WHOLE, blocks, plain_name
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
 
@@ -28,7 +28,7 @@ def pieces(store: Store, thread: ThreadRow, form: Format, *, everything: bool) -
     """
     messages = _messages(store, thread, everything)
     if form == "markdown":
-        yield f"# {thread.ref}\n\nThread {thread.key}, since {timestamp(thread.created)}.\n\n"
+        yield f"# {plain_name(thread.ref, 200)}\n\nThread {thread.key}, since {timestamp(thread.created)}.\n\n"
         turns = {turn.id: turn for turn in store.turns(thread.id)}
         yield from (block.text for block in blocks(messages, turns, lengths=WHOLE))
         return

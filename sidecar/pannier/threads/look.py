@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pannier.errors import UsageError
 from pannier.threads.excerpt import excerpt
-from pannier.threads.page import LEFT_OUT
 from pannier.threads.queries import ALL
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
@@ -44,10 +43,11 @@ class Overview:
 
 def overviews(store: Store, grp: str | None) -> tuple[Overview, ...]:
     """The threads of a group, else all."""
-    return tuple(_overview(store, thread) for thread in store.threads(grp))
+    return tuple(overview(store, thread) for thread in store.threads(grp))
 
 
-def _overview(store: Store, thread: ThreadRow) -> Overview:
+def overview(store: Store, thread: ThreadRow) -> Overview:
+    """A thread in numbers."""
     outcomes = [turn.outcome for turn in store.turns(thread.id) if turn.counts]
     sessions = store.sessions(thread.id)
     return Overview(
@@ -114,9 +114,32 @@ def last_said(
     )
 
 
-def shown_to_people(said: Sequence[Said]) -> tuple[Said, ...]:
-    """Without what only the client and we ourselves put there."""
-    return tuple(one for one in said if one.message.kind not in LEFT_OUT)
+@dataclass(frozen=True)
+class Hit:
+    """A message that a search found."""
+
+    thread: ThreadRow
+    said: Said
+
+    def as_data(self) -> dict[str, Any]:
+        """For programs."""
+        return {"thread": self.thread.ref, "key": self.thread.key, **self.said.as_data()}
+
+
+def search(
+    store: Store, query: str, grp: str | None, thread: ThreadRow | None, *, limit: int
+) -> tuple[Hit, ...]:
+    """Messages with all words of the query, the newest first."""
+    threads = {row.id: row for row in store.threads(grp)}
+    within = thread.id if thread is not None else None
+    return tuple(
+        Hit(
+            threads[row.thread],
+            Said(row, bool(row.inner) or store.in_branch(row.thread, row.id)),
+        )
+        for row in store.search(query, grp, thread=within, limit=limit)
+        if row.thread in threads
+    )
 
 
 def timestamp(at: int) -> str | None:

@@ -151,7 +151,12 @@ def moment(at: int) -> str:
 
 
 def _code(name: str) -> str:
-    return f"`{_NO_NAME.sub('_', name[:80]) or 'a tool'}`"
+    return f"`{plain_name(name, 80) or 'a tool'}`"
 
 
-_NO_NAME = re.compile(r"[^\w.:/@-]")
+def plain_name(name: str, limit: int = 128) -> str:
+    """A name without what could be markup."""
+    return _NO_NAME.sub("_", name[:limit])
+
+
+_NO_NAME = re.compile(r"[^\w.:/@+-]")

@@ -34,10 +34,14 @@ class RolledBack:
     """None: to the start."""
     client: str
     """The one whose session spoke last; "" if there is none."""
-    asked: str = ""
-    """The id of the message by which the client is asked to go back as well."""
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether the client's own session goes back as well."""
+        return self.client in OBEYS and self.to is not None
 
     def as_data(self) -> dict[str, Any]:
+        """For programs."""
         return {
             "thread": self.thread.ref,
             "key": self.thread.key,
@@ -45,7 +49,7 @@ class RolledBack:
             "to": f"m{self.to.id}" if self.to else None,
             "text": one_line(self.to.text, 200) if self.to else "",
             "client": self.client,
-            "client_goes_back": self.client in OBEYS and self.to is not None,
+            "client_goes_back": self.goes_back,
         }
 
 
@@ -63,9 +67,9 @@ def rollback(
     with writing(home, environ) as store:
         done = _planned(store, ref, to)
         store.move_head(done.thread.id, done.to.id if done.to else None)
-    if done.client not in OBEYS or done.to is None:
-        return done
-    return RolledBack(done.thread, done.to, done.client, _ask(home, environ, done.thread, done.to))
+    if done.to is not None and done.goes_back:
+        _ask(home, environ, done.thread, done.to)
+    return done
 
 
 def _planned(store: Store, ref: str, to: str) -> RolledBack:
@@ -93,7 +97,9 @@ def _place(store: Store, thread: ThreadRow, to: str) -> MessageRow:
         )
     if message.inner:
         raise UsageError(f"{to} is a sub-agent's", "Name a message of the main conversation.")
-    _whole(store, message)
+    end = _end_of(store, thread, message.turn) if message.turn else None
+    if end is not None and end.id != message.id:
+        _whole(store, message)
     return message
 
 
@@ -131,9 +137,10 @@ def _back_in_turn(store: Store, message: MessageRow) -> Iterator[MessageRow]:
         here = store.message(here.parent) if here.parent else None
 
 
-def _ask(home: Home, environ: Mapping[str, str], thread: ThreadRow, to: MessageRow) -> str:
+def _ask(home: Home, environ: Mapping[str, str], thread: ThreadRow, to: MessageRow) -> None:
+    """The client shall go back as well, before its next turn."""
     with open_queue(queue_file(home, environ)) as queue:
-        sent = queue.put(
+        queue.put(
             thread.grp,
             "",
             thread=thread.name,
@@ -142,4 +149,3 @@ def _ask(home: Home, environ: Mapping[str, str], thread: ThreadRow, to: MessageR
             checkpoint=to.key,
         )
         inbox.settle(queue, home.group(thread.grp))
-    return sent.message.id

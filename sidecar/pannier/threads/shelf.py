@@ -16,6 +16,10 @@ from pannier.paths import Home
 from pannier.settings import Conversations
 
 _NAME = re.compile(r"\d{4}-\d\d-\d\d-.+-(?P<key>[0-9a-f]{8})(?:-(?P<part>\d{1,5}))?\.md")
+_LITTER = re.compile(r"\.[0-9a-f]{16}\.pannier-new")
+"""As safefs calls a file until it is whole."""
+_LITTER_AGE = 3_600
+"""Seconds after which nobody is writing it any more."""
 _STATE = "conversations"
 """The folder in the home's state where it is remembered how far each thread is told."""
 _STATE_LIMIT = 64 << 20
@@ -56,6 +60,17 @@ def of_thread(root: int, key: str) -> tuple[str, ...]:
     return tuple(name for _, name in sorted(pages(root).get(key, {}).items()))
 
 
+def names(home: Home, folder: str, key: str) -> tuple[str, ...]:
+    """The same of a group; none where there is no such folder."""
+    paths = home.group(folder)
+    try:
+        parts = (paths.folder, paths.conversations.name)
+        with safefs.open_directory(paths.root.parent, *parts) as root:
+            return of_thread(root, key)
+    except (FileNotFoundError, UnsafePath):
+        return ()
+
+
 def remove(root: int, name: str) -> None:
     """Remove a page. What only has its name, and is no file, stays."""
     try:
@@ -90,14 +105,22 @@ def superfluous(files: Iterable[File], keep: Conversations, now: float) -> tuple
 
 
 def prune(root: int, keep: Conversations, now: float) -> tuple[str, ...]:
-    """Remove the pages that are kept no longer; returns their names."""
-    files = []
+    """Remove the pages that are kept no longer; returns their names.
+
+    What a killed process had half written goes as well.
+    """
+    files, litter = [], []
     with os.scandir(root) as entries:
         for entry in entries:
-            if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                files.append(File(entry.name, entry.stat(follow_symlinks=False).st_mtime))
+            if not entry.is_file(follow_symlinks=False):
+                continue
+            changed = entry.stat(follow_symlinks=False).st_mtime
+            if _NAME.fullmatch(entry.name):
+                files.append(File(entry.name, changed))
+            elif _LITTER.fullmatch(entry.name) and changed < now - _LITTER_AGE:
+                litter.append(entry.name)
     removed = superfluous(files, keep, now)
-    for name in removed:
+    for name in (*removed, *litter):
         remove(root, name)
     return removed
 

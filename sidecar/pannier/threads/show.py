@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pannier.shown import shown
 from pannier.threads.excerpt import excerpt
-from pannier.threads.look import Overview, Said
+from pannier.threads.look import Hit, Overview, Said
 from pannier.threads.page import LEFT_OUT, SHORT, WHOLE, Lengths, moment
 from pannier.threads.rows import MessageRow
 
@@ -35,6 +35,14 @@ def _message(said: Said, lengths: Lengths) -> Iterator[str]:
     yield title + (f"  ({notes})" if notes else "")
     for line in text.split("\n") if text else ():
         yield f"{_INDENT}{shown(line.expandtabs(4))}".rstrip()
+
+
+def title_of_hit(hit: Hit) -> str:
+    """A line that says where a search found something."""
+    message = hit.said.message
+    other = "" if hit.said.current else "  (other branch)"
+    where = f"{shown(hit.thread.ref)}  m{message.id}  {moment(message.at)}"
+    return f"{where}  {title_of(message)}{other}"
 
 
 def title_of(message: MessageRow) -> str:

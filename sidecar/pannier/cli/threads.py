@@ -1,0 +1,336 @@
+"""`pannier threads list | show | search | export | rollback | delete`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pannier.cli.context import Context
+from pannier.cli.options import not_empty
+from pannier.errors import UsageError
+from pannier.shown import shown
+
+if TYPE_CHECKING:
+    from pannier.threads.delete import Plan
+    from pannier.threads.export import Format
+    from pannier.threads.rollback import RolledBack
+    from pannier.threads.snippet import Snippet
+    from pannier.threads.store import Store
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what would be done, and do nothing."
+)
+
+
+@click.group("threads")
+def command() -> None:
+    """Look at what was said, search it, write it out, go back, or erase it.
+
+    THREAD is a group's folder (its thread main), FOLDER/THREAD, or the key of a thread.
+
+    \b
+    Example:
+      pannier threads list
+      pannier threads search "release checklist"
+    """
+
+
+@command.command("list")
+@click.argument("folder", required=False)
+@as_json_option
+@click.pass_obj
+def list_(context: Context, folder: str | None, as_json: bool) -> None:
+    """List the threads of the group FOLDER, or all: turns, messages, sessions, last activity.
+
+    \b
+    Example:
+      pannier threads list scout --json
+    """
+    from pannier.threads import look, show
+
+    with _opened(context) as store:
+        found = look.overviews(store, folder)
+    if not found and folder is not None:
+        _require_group(context, folder)
+    if as_json:
+        context.print_json([one.as_data() for one in found])
+    elif not found:
+        context.tell("No threads yet. What an agent and you say is kept from its first turn on.")
+    else:
+        for line in show.table(found):
+            context.say(line)
+
+
+@command.command("show")
+@click.argument("thread")
+@click.option("--all", "everything", is_flag=True, help="Also other branches and sub-agents.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="The last so many."
+)
+@click.option("--full", is_flag=True, help="Shorten no text, and leave nothing out.")
+@as_json_option
+@click.pass_obj
+def show_(
+    context: Context, thread: str, everything: bool, limit: int, full: bool, as_json: bool
+) -> None:
+    """Show the last messages of THREAD, with the numbers by which other commands know them.
+
+    A thread has branches where somebody went back in it; shown is the one that goes on. Likely
+    secrets are masked.
+
+    \b
+    Example:
+      pannier threads show scout --limit 10
+      pannier threads show scout/review --all
+    """
+    from pannier.threads import look, show
+
+    with _opened(context) as store:
+        found = look.find(store, thread)
+        said = look.last_said(store, found, everything=everything, limit=limit)
+        if as_json:
+            messages = [one.as_data() for one in said]
+            context.print_json({**look.overview(store, found).as_data(), "said": messages})
+            return
+    for line in show.lines(said, full=full):
+        context.say(line)
+    if not said:
+        context.tell(f"{shown(found.ref)} is at its beginning.")
+    elif len(said) == limit:
+        context.tell(f"The last {limit} messages; more with --limit.")
+
+
+@command.command("search")
+@click.argument("query")
+@click.option("--group", callback=not_empty, metavar="FOLDER", help="Only in this group.")
+@click.option("--thread", callback=not_empty, help="Only in this thread.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest so many."
+)
+@as_json_option
+@click.pass_obj
+def search(
+    context: Context,
+    query: str,
+    group: str | None,
+    thread: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Find messages with all words of QUERY, the newest first.
+
+    Words in double quotes must stand together; word* finds what begins so. Case and accents do
+    not matter. All branches are searched, with tool calls and results. Likely secrets are masked.
+
+    \b
+    Example:
+      pannier threads search 'atlas "release checklist"' --group scout
+    """
+    from pannier.threads import look, show, snippet
+
+    with _opened(context) as store:
+        within = look.find(store, thread) if thread is not None else None
+        if group is not None and not store.threads(group):
+            _require_group(context, group)
+        found = look.search(store, query, group, within, limit=limit)
+    if as_json:
+        context.print_json([hit.as_data() for hit in found])
+        return
+    for hit in found:
+        context.say(show.title_of_hit(hit))
+        context.say("    " + _marked(snippet.snippet(hit.said.message.text, query)))
+    if not found:
+        context.tell("Nothing found.")
+
+
+@command.command("export")
+@click.argument("thread")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "jsonl"]),
+    default="markdown",
+    show_default=True,
+    help="Markdown has likely secrets masked; JSON lines say everything as it was said.",
+)
+@click.option("--output", metavar="FILE", callback=not_empty, help="Else standard output.")
+@click.option("--force", is_flag=True, help="Replace FILE.")
+@click.option("--all", "everything", is_flag=True, help="Also other branches and sub-agents.")
+@click.pass_obj
+def export(
+    context: Context, thread: str, form: Format, output: str | None, force: bool, everything: bool
+) -> None:
+    """Write out what was said in THREAD, whole.
+
+    \b
+    Example:
+      pannier threads export scout --output scout.md
+      pannier threads export scout --format jsonl --all > scout.jsonl
+    """
+    from pannier.threads import export, look
+
+    with _opened(context) as store, store.snapshot():
+        found = look.find(store, thread)
+        pieces = export.pieces(store, found, form, everything=everything)
+        if output is None:
+            for piece in pieces:
+                click.echo(_encodable(piece), nl=False)
+            return
+        file = context.cwd / Path(output).expanduser()
+        export.write(file, pieces, force=force)
+    context.tell(f"Written: {shown(str(file))}")
+
+
+@command.command("rollback")
+@click.argument("thread")
+@click.option(
+    "--to", required=True, metavar="PLACE", help="A message (m12), a turn's end (t3), or start."
+)
+@dry_run_option
+@as_json_option
+@click.pass_obj
+def rollback(context: Context, thread: str, to: str, dry_run: bool, as_json: bool) -> None:
+    """Let THREAD go on from an earlier place. Nothing is deleted: a branch remains.
+
+    This moves where the thread stands in pannier's own record. An agent in Python goes back with
+    it; of all other clients the own session is not touched, and goes on where it was when it is
+    resumed.
+
+    \b
+    Example:
+      pannier threads rollback scout --to t3
+    """
+    from pannier.threads import rollback
+
+    _take_in(context)
+    done = rollback.rollback(context.home(), context.environ, thread, to, dry_run=dry_run)
+    if as_json:
+        context.print_json({**done.as_data(), "dry_run": dry_run})
+        return
+    _say_rolled_back(context, done, dry_run)
+
+
+@command.command("delete")
+@click.argument("thread")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@dry_run_option
+@as_json_option
+@click.pass_obj
+def delete(context: Context, thread: str, yes: bool, dry_run: bool, as_json: bool) -> None:
+    """Erase all that was said in THREAD, for ever: messages, files, and the client's transcripts.
+
+    What the container hands over of its sessions later is dropped. Stop the agent first: what it
+    has open it may write again.
+
+    \b
+    Example:
+      pannier threads delete scout/review --dry-run
+    """
+    from pannier.threads import delete
+
+    home = context.home()
+    _take_in(context)
+    plan = delete.plan(home, context.environ, thread)
+    if not as_json or not (yes or dry_run):
+        _tell_plan(context, plan)
+    if dry_run:
+        if as_json:
+            context.print_json({**plan.as_data(), "deleted": False, "kept": []})
+        return
+    _confirm(plan, yes)
+    done = delete.delete(home, context.environ, plan.thread.key)
+    if as_json:
+        context.print_json({**done.plan.as_data(), "deleted": True, "kept": list(done.kept)})
+    else:
+        context.say(f"Erased {shown(plan.thread.ref)} ({plan.thread.key})")
+    for reason in done.kept:
+        context.tell(f"pannier: still there: {shown(reason)}")
+    if done.kept:
+        click.get_current_context().exit(1)
+
+
+# -------------------------------------------------------------------------------------------- words
+
+
+def _say_rolled_back(context: Context, done: RolledBack, dry_run: bool) -> None:
+    place = f"m{done.to.id}" if done.to else "its beginning"
+    said = "would go on" if dry_run else "goes on"
+    context.say(f"{shown(done.thread.ref)} {said} from {place}" + _words_of(done))
+    if not done.client:
+        return
+    if done.goes_back:
+        context.tell("The agent goes back as well, before its next turn.")
+    else:
+        context.tell(
+            f"The session of {shown(done.client)} itself is not touched: resumed, it goes on where "
+            "it was. Go back in it, too, or begin a new one."
+        )
+
+
+def _words_of(done: RolledBack) -> str:
+    from pannier.threads.excerpt import one_line
+
+    return f": {shown(one_line(done.to.text, 80))}" if done.to and done.to.text else ""
+
+
+def _tell_plan(context: Context, plan: Plan) -> None:
+    numbers = f"{plan.thread.messages} messages in {plan.turns} turns"
+    context.tell(f"{shown(plan.thread.ref)} ({plan.thread.key}): {numbers}")
+    for file in plan.files:
+        context.tell(f"  {shown(file)}")
+    for file in plan.untouched:
+        context.tell(f"  not touched, may hold more of it: {shown(file)}")
+
+
+def _confirm(plan: Plan, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError("to erase a thread, say --yes", "Nothing of it can be brought back.")
+    click.confirm(f"Erase {shown(plan.thread.ref)} for ever?", abort=True, err=True)
+
+
+def _marked(found: Snippet) -> str:
+    """Bold where it was looked for; click takes that away where it is no terminal's."""
+    pieces, at = [], 0
+    for begin, end in found.marks:
+        pieces += [
+            shown(found.text[at:begin]),
+            click.style(shown(found.text[begin:end]), bold=True),
+        ]
+        at = end
+    return "".join((*pieces, shown(found.text[at:])))
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+# -------------------------------------------------------------------------------------------- store
+
+
+@contextmanager
+def _opened(context: Context) -> Iterator[Store]:
+    """What was said until now, for reading."""
+    from pannier.threads.store import open_store, threads_file
+
+    _take_in(context)
+    with open_store(threads_file(context.home(), context.environ)) as store:
+        yield store
+
+
+def _take_in(context: Context) -> None:
+    """What the containers handed over meanwhile, unless the daemon does that."""
+
+
+def _require_group(context: Context, folder: str) -> None:
+    """Raises UsageError when there is no such group, and never was."""
+    from pannier import groups
+
+    groups.get(context.home(), folder)
