@@ -65,12 +65,14 @@ def exchange(
         taken = None
         complain(options, problem)
     # Of several entries of one event, the last tells of it: it has the least to print.
-    if options.part is None or options.part[0] == options.part[1]:
-        from .telling import tell
+    try:
+        if options.part is None or options.part[0] == options.part[1]:
+            from .telling import tell
 
-        tell(options, client, request, until)
-    if taken:
-        _delivered(options, request, taken)
+            tell(options, client, request, until)
+    finally:
+        if taken:
+            _delivered(options, request, taken)
 
 
 def _request(options: Options) -> Request:

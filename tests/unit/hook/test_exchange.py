@@ -1,0 +1,313 @@
+"""Events as clients announce them: what they are answered, and what the sidecar is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from pannier_hook.events import Event
+from pannier_hook.inbox import file_name
+from pannier_hook.messages import Message, split_messages
+from pannier_hook.unframing import read_back
+
+from .conftest import Answer, World
+
+TRANSCRIPT = ("claude", "codex", "gemini")
+OTHERS = ("qwen", "copilot", "opencode", "custom")
+
+
+def call(world: World, client: str, event: str, **told: object) -> Answer:
+    members = {"session_id": "s-1", "transcript_path": str(world.home / "log.jsonl"), **told}
+    answer = world.run(event, "--client", client, stdin=members)
+    assert answer.status == 0
+    return answer
+
+
+def told(world: World) -> list[Event]:
+    """The events so far; they are taken out."""
+    found = world.events()
+    for file, _ in found:
+        file.unlink()
+    return [event for _, event in found]
+
+
+@pytest.mark.parametrize("client", [*TRANSCRIPT, *OTHERS])
+def test_a_session_is_told(world: World, client: str) -> None:
+    """Each event of a session becomes one file, with what the client said of it."""
+    source = "new" if client == "copilot" else "startup"
+    call(world, client, "session-start", source=source, model="m-1")
+    call(world, client, "user-prompt", prompt="Grüße\n\x1b🙂", turn_id="t-1")
+    call(world, client, "stop", last_assistant_message="done\n", stop_hook_active=False)
+    call(world, client, "pre-compact", trigger="manual")
+    call(world, client, "post-compact", trigger="auto", compact_summary="so far")
+    answer = call(world, client, "session-end", reason="exit")
+    assert (answer.out, answer.err, answer.errors) == (b"", "", [])
+    found = told(world)
+    assert [(event.kind, event.details) for event in found] == [
+        ("session-start", {"source": source, "model": "m-1"}),
+        ("user-prompt", {"prompt": "Grüße\n\x1b🙂"}),
+        ("stop", {"last": "done\n", "active": ""}),
+        ("pre-compact", {"trigger": "manual"}),
+        ("post-compact", {"summary": "so far", "trigger": "auto"}),
+        ("session-end", {"reason": "exit"}),
+    ]
+    assert {(e.client, e.session, e.thread, e.task) for e in found} == {
+        (client, "s-1", "main", False)
+    }
+    assert [event.at for event in found] == sorted({event.at for event in found})
+    assert found[1].turn == "t-1"
+    assert {file.parent.name for file in world.spool.glob("*/*")} <= {"cursors"}
+
+
+@pytest.mark.parametrize(
+    ("members", "details"),
+    [
+        (
+            {"stop_hook_active": True, "prompt_response": "hi"},
+            {"last": "hi", "active": "true"},
+        ),
+        (
+            {"hook_event_name": "StopFailure", "error": "rate_limit"},
+            {"last": "", "active": "", "error": "rate_limit"},
+        ),
+    ],
+)
+def test_stops(world: World, members: dict[str, object], details: dict[str, str]) -> None:
+    """A stop says whether a hook made the agent go on, and whether the model failed."""
+    call(world, "claude", "stop", **members)
+    (event,) = told(world)
+    assert event.details == details
+
+
+def test_transcripts_go_along(world: World) -> None:
+    """A client with a readable transcript hands over its new lines at a stop."""
+    log = world.home / "log.jsonl"
+    log.write_text("one\n")
+    call(world, "codex", "stop")
+    with log.open("a") as file:
+        file.write("two\nthr")
+    call(world, "codex", "session-end")
+    call(world, "qwen", "stop")
+    first, second, other = told(world)
+    assert (first.body, second.body, other.body) == (b"one\n", b"two\n", b"")
+    assert first.log
+    assert first.log.name == "log.jsonl"
+
+
+def test_one_of_eight_parts_tells(world: World) -> None:
+    """A session start that several entries of the settings share is told once."""
+    for part in range(1, 9):
+        world.start("claude", "startup", "--part", f"{part}/8")
+    assert [event.kind for event in told(world)] == ["session-start"]
+
+
+def test_sub_agents_and_tasks(world: World) -> None:
+    """What is not the main agent's, or not a person's, is marked."""
+    told_in: dict[str, object] = {"session_id": "s-1", "agent_id": "a-7", "prompt": "x"}
+    world.run("user-prompt", "--client", "claude", stdin=told_in, PANNIER_TASK="1")
+    copilot: dict[str, object] = {"sessionId": "s-1", "agentId": "a-8", "prompt": "x"}
+    world.run("user-prompt", "--client", "copilot", stdin=copilot, PANNIER_THREAD="side")
+    first, second = told(world)
+    assert (first.agent, first.task, first.thread) == ("a-7", True, "main")
+    assert (second.agent, second.task, second.thread) == ("a-8", False, "side")
+
+
+# ---- tools -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("client", "members", "details"),
+    [
+        (
+            "qwen",
+            {
+                "tool_name": "shell",
+                "tool_use_id": "c-1",
+                "tool_input": {"command": "ls", "n": [1, 2.5, None]},
+                "tool_response": "a\nb",
+            },
+            ("shell", "c-1", '{"command": "ls", "n": [1, 2.5, null]}', "a\nb"),
+        ),
+        (
+            "copilot",
+            {
+                "toolName": "bash",
+                "toolArgs": '{"command": "ls"}',
+                "toolResult": {"resultType": "success", "textResultForLlm": "a\nb"},
+            },
+            ("bash", "", '{"command": "ls"}', "a\nb"),
+        ),
+        ("custom", {"tool_name": "x", "error": "no"}, ("x", "", "", "no")),
+    ],
+)
+def test_tools(
+    world: World, client: str, members: dict[str, object], details: tuple[str, ...]
+) -> None:
+    """What a tool was asked and what it gave, where no transcript says it."""
+    call(world, client, "post-tool", **members)
+    (event,) = told(world)
+    assert event.kind == "post-tool"
+    assert event.details == dict(zip(("tool", "call", "input", "output"), details, strict=True))
+
+
+@pytest.mark.parametrize("client", TRANSCRIPT)
+def test_tools_of_clients_with_a_transcript(world: World, client: str) -> None:
+    """The transcript says it: no file is written, and all of the input is taken."""
+    answer = call(world, client, "post-tool", tool_name="x", tool_response="y" * 3_000_000)
+    assert (answer.out, answer.err) == (b"", "")
+    assert list(world.spool.iterdir()) == []
+
+
+def test_a_huge_tool_output(world: World) -> None:
+    """Its beginning is kept; the client can write all of it."""
+    size = 20 << 20
+    members = {"session_id": "s-1", "tool_name": "x", "tool_response": {"text": "é" * (size // 6)}}
+    data = json.dumps(members).encode()
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        world.command("post-tool", "--client", "qwen"),
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=world.environment(),
+    )
+    assert process.stdin
+    process.stdin.write(data)
+    process.stdin.close()
+    assert process.wait() == 0
+    assert time.monotonic() - begin < 10
+    (event,) = told(world)
+    assert event.details["tool"] == "x"
+    assert event.details["output"].startswith('{"text": "\\u00e9')
+    assert 1_000_000 < len(event.details["output"]) <= 1 << 20
+
+
+# ---- nothing disturbs the agent ----------------------------------------------------------------
+
+ALL = ("session-start", "user-prompt", "post-tool", "stop", "pre-compact", "session-end")
+
+
+@pytest.mark.parametrize("event", ALL)
+@pytest.mark.parametrize("client", ["claude", "qwen"])
+def test_without_a_spool(world: World, event: str, client: str) -> None:
+    """The answer is as ever."""
+    with_spool = call(world, client, event, source="resume")
+    world.spool.rename(world.spool.with_name("gone"))
+    without = call(world, client, event, source="resume")
+    assert (without.status, bool(without.out)) == (0, bool(with_spool.out))
+    assert not world.spool.exists()
+
+
+@pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])
+@pytest.mark.parametrize("stdin", [b"", b"[]", b'{"a":', b"\xff" * 10, b"[" * 200_000])
+def test_input_that_is_none(world: World, event: str, stdin: bytes) -> None:
+    """Nothing is printed, the status is 0."""
+    answer = world.run(event, "--client", "claude", stdin=stdin)
+    assert (answer.status, answer.out) == (0, b"")
+
+
+def test_a_huge_prompt_and_last_message(world: World) -> None:
+    """What comes before the cut of a long input is told."""
+    log = world.home / "log.jsonl"
+    log.write_text("one\n")
+    call(world, "claude", "stop", last_assistant_message="x" * (2 << 20))
+    (event,) = told(world)
+    assert (event.session, event.body, event.details["last"]) == ("s-1", b"one\n", "")
+
+
+@pytest.mark.parametrize(("event", "most"), [("stop", 2.0), ("session-end", 1.0)])
+def test_an_input_that_does_not_end(world: World, event: str, most: float) -> None:
+    """It is not waited for."""
+    reader, writer = os.pipe()
+    os.write(writer, b'{"session_id": "s-1", "last_assistant_message": "x", ')
+    begin = time.monotonic()
+    done = subprocess.run(
+        world.command(event, "--client", "claude"),
+        stdin=reader,
+        capture_output=True,
+        env=world.environment(),
+    )
+    assert time.monotonic() - begin < most
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert [event.session for event in told(world)] == ["s-1"]
+    os.close(reader)
+    os.close(writer)
+
+
+# ---- the queue ---------------------------------------------------------------------------------
+
+
+ID = "00112233445566aa"
+BLOCKED = ("codex", "gemini", "qwen")
+
+
+def send(world: World, text: str = "the build broke") -> Path:
+    new = world.spool.parent / "inbox" / "new"
+    new.mkdir(parents=True, exist_ok=True)
+    message = Message(ID, text, at=10**18, sender="ci", source="github")
+    (new / file_name(1, message)).write_bytes(message.encode())
+    return new
+
+
+@pytest.mark.parametrize("client", ["claude", *BLOCKED])
+def test_a_message_makes_the_agent_go_on(world: World, client: str) -> None:
+    """At a stop the agent goes on with what the queue has; the sidecar is told in that order."""
+    new = send(world)
+    done = call(world, client, "stop")
+    if client in BLOCKED:
+        answer = json.loads(done.out)
+        assert answer.keys() == {"decision", "reason"}
+        assert (answer["decision"], "the build broke" in answer["reason"]) == ("block", True)
+    else:
+        assert "the build broke" in done.context
+    assert [(e.kind, e.details.get("messages")) for e in told(world)] == [
+        ("stop", None),
+        ("delivered", ID),
+    ]
+    assert list(new.iterdir()) == []
+    assert call(world, client, "stop").out == b""
+
+
+@pytest.mark.parametrize(
+    ("client", "name"),
+    [("claude", "UserPromptSubmit"), ("codex", "UserPromptSubmit"), ("qwen", "UserPromptSubmit")],
+)
+def test_a_message_comes_with_a_prompt(world: World, client: str, name: str) -> None:
+    """In the client's own protocol."""
+    send(world)
+    answer = json.loads(call(world, client, "user-prompt", prompt="go on").out)
+    assert answer["hookSpecificOutput"]["hookEventName"] == name
+    assert "the build broke" in answer["hookSpecificOutput"]["additionalContext"]
+    assert [event.kind for event in told(world)] == ["user-prompt", "delivered"]
+
+
+def test_memory_and_messages_come_together(world: World) -> None:
+    """Where the prompt carries the memory, one answer has both."""
+    call(world, "gemini", "session-start", source="startup")
+    send(world)
+    text = call(world, "gemini", "user-prompt", prompt="hello").context
+    assert read_back(text).complete
+    assert [piece.body for piece in split_messages(text) if piece.id] == ["the build broke"]
+
+
+def test_never_in_a_loop(world: World) -> None:
+    """A stop that a hook caused, a sub-agent's and a background task's leave the queue alone."""
+    new = send(world)
+    assert call(world, "claude", "stop", stop_hook_active=True).out == b""
+    assert call(world, "claude", "user-prompt", agent_id="a-1").out == b""
+    assert call(world, "copilot", "stop").out == b""
+    task = world.run("stop", "--client", "claude", stdin={"session_id": "s"}, PANNIER_TASK="1")
+    assert task.out == b""
+    assert len(list(new.iterdir())) == 1
+
+
+def test_without_a_spool_messages_come_all_the_same(world: World) -> None:
+    """Once: what was shown counts as delivered."""
+    new = send(world)
+    world.spool.rmdir()
+    assert b"the build broke" in call(world, "claude", "user-prompt").out
+    assert (list(new.iterdir()), len(list((new.parent / "done").iterdir()))) == ([], 1)
