@@ -101,7 +101,7 @@ def read_record(data: bytes, agent: str) -> Record | None:
     value = _object(data)
     uuid, parent = value.get("uuid"), value.get("parentUuid") or value.get("logicalParentUuid")
     if not (isinstance(uuid, str) and 0 < len(uuid) <= _LONGEST_NAME):
-        if value.get("type") in SILENT_TYPES:
+        if isinstance(value.get("type"), str) and value["type"] in SILENT_TYPES:
             return None
         raise NotRead("a record without a uuid")
     inner = agent or _sidechain(value)

@@ -1,0 +1,438 @@
+"""Claude Code's transcripts, as the program itself wrote them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.clients.transcripts.claude_stories import (
+    NAMES,
+    STORIES,
+    HandOver,
+    branch,
+    event_of,
+    hand_overs,
+    read,
+    told,
+)
+
+from pannier.clients.transcript import (
+    ASKED_ITSELF,
+    After,
+    HeadMoves,
+    Line,
+    Message,
+    TurnBegins,
+    TurnEnds,
+    Usage,
+)
+from pannier.clients.transcripts import claude
+
+MEMORY = "pannier memory: -----BEGIN PANNIER MEMORY "
+
+
+def shape(lines: list[str]) -> list[str]:
+    """Without the marker of the memory block, which is another one each time."""
+    return ["memory" if line.startswith(MEMORY) else line for line in lines]
+
+
+def test_tools() -> None:
+    """Thinking, texts, calls and their results are told in order, failures as such."""
+    assert shape(told(read(hand_overs("tools")))) == [
+        "memory",
+        "turn begins",
+        "person text: do the tools",
+        "agent thinking: I should look.",
+        "agent text: Looking.",
+        'agent call: {"command": "echo hello; echo oops >&2",',
+        "tool result: hello",
+        'agent call: {"command": "exit 3", "description": "fa',
+        "tool result: failed: This command requires approval",
+        'agent call: {"file_path": "/workspace/agent/files/no',
+        "tool result: failed: File does not exist. Note: your current ",
+        'agent call: {"command": "seq 1 20000", "description"',
+        "tool result: <persisted-output>",
+        "agent text: All done.",
+        "turn succeeded",
+        "turn begins",
+        "person text: and again",
+        "agent text: Second answer.",
+        "turn succeeded",
+    ]
+
+
+def test_long_result_names_its_file() -> None:
+    """A result that Claude Code kept in a file of its own says where it is."""
+    results = [e for e in read(hand_overs("tools")) if isinstance(e, Message) and e.tool == "Bash"]
+    assert "/tool-results/" in results[-1].text
+    assert results[-1].model == ""
+    assert results[-1].kind == "result"
+
+
+def test_model_and_time() -> None:
+    """What the model said bears its name, and everything the time at which it was said."""
+    messages = [e for e in read(hand_overs("parallel")) if isinstance(e, Message)]
+    by_model = {m.role for m in messages if m.model}
+    assert by_model == {"agent"}
+    assert {m.model for m in messages if m.model} == {"claude-opus-5-5"}
+    times = [m.at for m in messages]
+    assert all(1_795_990_000 < at / 1e9 < 1_796_000_000 for at in times)
+
+
+def test_usage_is_counted_once() -> None:
+    """A model's message comes in several records with the same usage; it has one key."""
+    usage = [e for e in read(hand_overs("parallel")) if isinstance(e, Usage)]
+    assert len(usage) == 6
+    assert {u.key: (u.input, u.output) for u in usage} == {
+        usage[0].key: (3973, 96),
+        usage[-1].key: (4013, 2),
+    }
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_pairs(story: str) -> None:
+    """Each call has its one result, which names the same tool."""
+    messages = {e.key: e for e in read(hand_overs(story)) if isinstance(e, Message)}.values()
+    calls = {m.call: m.tool for m in messages if m.kind == "call"}
+    results = {m.call: m.tool for m in messages if m.kind == "result"}
+    assert calls == results
+    assert all(calls.values())
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_places(story: str) -> None:
+    """Each parent was told before its child, only a beginning has none, and positions grow."""
+    seen: set[str] = set()
+    for parts in by_session(story):
+        positions: dict[str, int] = {}
+        for message in (e for e in read(parts) if isinstance(e, Message)):
+            if message.parent is None:
+                assert message.inner or message.kind == "memory"
+            else:
+                assert isinstance(message.parent, After)
+                assert message.parent.key in seen
+            assert message.position > positions.get(message.inner, -1)
+            positions[message.inner] = message.position
+            seen.add(message.key)
+
+
+def by_session(story: str) -> list[list[HandOver]]:
+    sessions: dict[str, list[HandOver]] = {}
+    for part in hand_overs(story):
+        sessions.setdefault(part.event.session, []).append(part)
+    return list(sessions.values())
+
+
+def test_results_of_parallel_calls_are_on_one_branch() -> None:
+    """Calls made together lie before all of their results, and nothing is beside the branch."""
+    entries = read(hand_overs("parallel"))
+    assert branch(entries) == [line for line in told(entries) if not line.startswith("turn")]
+    assert [line.partition(":")[0] for line in branch(entries)[-7:]] == [
+        *3 * ["agent call"],
+        *3 * ["tool result"],
+        "agent text",
+    ]
+
+
+def test_sub_agent() -> None:
+    """What a sub-agent says is inner, its task is the agent's word, and no turn of a person's."""
+    entries = read(hand_overs("agent"))
+    agent = "ac5a006b7086c9528"
+    assert told(entries, inner=agent) == [
+        "turn begins",
+        "agent text: Look around, please.",
+        "agent text: The agent saw it.",
+        "turn succeeded",
+    ]
+    assert [e.output for e in entries if isinstance(e, Usage) and e.inner == agent] == [4]
+    main = told(entries)
+    assert "person text: Look around, please." not in main
+    assert "tool result: Async agent launched successfully. (This" in main
+
+
+@pytest.mark.parametrize("story", ["agent", "background"])
+def test_turn_of_its_own(story: str) -> None:
+    """When a background task is done, Claude Code asks itself: nobody's prompt, nobody's turn."""
+    entries = read(hand_overs(story))
+    assert told(entries)[-4:-2] == [
+        "turn of its own begins",
+        "client text: <task-notification>",
+    ]
+    assert told(entries)[-1] == "turn succeeded"
+    assert [e.inner for e in entries if isinstance(e, Usage)][-1] == ASKED_ITSELF
+    assert sum(isinstance(e, TurnBegins) and not e.inner for e in entries) == 1
+
+
+def test_compaction() -> None:
+    """A compaction's summary stands on the branch, after what it sums up."""
+    entries = read(hand_overs("compact"))
+    assert shape(branch(entries)) == [
+        "memory",
+        "person text: first question",
+        "agent text: ok",
+        "client compaction: This session is being continued from a p",
+        "person text: /compact",
+        "client text: Compacted PreCompact [python3 -IS /home/",
+        "memory",
+        "person text: after it",
+        "agent text: ok",
+    ]
+    assert [line for line in told(entries) if line.startswith("turn")] == [
+        *2 * ["turn begins", "turn succeeded"]
+    ]
+
+
+def test_compaction_within_a_turn() -> None:
+    """When the context is full in the middle of a turn, the turn goes on."""
+    entries = read(hand_overs("auto-compaction"))
+    assert shape(told(entries))[1:11] == [
+        "turn begins",
+        "person text: count",
+        'agent call: {"command": "seq 1 4000", "description":',
+        "tool result: 1",
+        'agent call: {"command": "echo small", "description":',
+        "tool result: small",
+        "client compaction: This session is being continued from a p",
+        "memory",
+        "agent text: Went on.",
+        "turn succeeded",
+    ]
+
+
+def test_clear() -> None:
+    """After /clear a new session begins with the command, which is no turn."""
+    before, after = (shape(told(read(parts))) for parts in by_session("clear"))
+    assert before[1:] == [
+        "turn begins",
+        "person text: before clear",
+        "agent text: ok",
+        "turn succeeded",
+    ]
+    assert after[1:] == [
+        "person text: /clear",
+        "turn begins",
+        "person text: after clear",
+        "agent text: ok",
+        "turn succeeded",
+    ]
+
+
+def test_rewind() -> None:
+    """After a rewind the answer that was left is beside the branch, and not lost."""
+    entries = read(hand_overs("rewind"))
+    assert branch(entries)[1:] == [
+        "person text: question one",
+        "agent text: one",
+        "person text: question two, other",
+        "agent text: two again",
+        "person text: question three",
+        "agent text: three",
+    ]
+    assert "agent text: two" in told(entries)
+
+
+def test_fork() -> None:
+    """A fork repeats what it copied, goes on from there, and disturbs nothing of the other."""
+    entries = read(hand_overs("fork"))
+    keys = [e.key for e in entries if isinstance(e, Message)]
+    turns = [e.key for e in entries if isinstance(e, TurnBegins)]
+    assert len(keys) - len(set(keys)) == 3
+    assert len(turns) - len(set(turns)) == 1
+    said = {e.text: e.key for e in entries if isinstance(e, Message)}
+    one = ["person text: question one", "agent text: one"]
+    forked = ["person text: in the fork", "agent text: forked"]
+    assert branch(entries, said["forked"])[1:] == [*one, *forked]
+    assert branch(entries)[1:] == [*one, "person text: question two", "agent text: two"]
+
+
+def test_in_a_terminal() -> None:
+    """Shell lines, commands of one's own, a prompt taken back, and going back by the menu."""
+    entries = read(hand_overs("terminal"))
+    assert branch(entries)[1:] == [
+        "person text: question alpha",
+        "agent text: Answer alpha.",
+        "person text: question gamma",
+        "agent text: Answer gamma.",
+        "person text: ! question delta",
+        "client text: /bin/bash: line 1: question: command not",
+        "agent text: Answer delta.",
+    ]
+    said = {e.text: e.key for e in entries if isinstance(e, Message)}
+    assert branch(entries, said["Dear Bob."])[5:] == [
+        "person text: ! echo shelly",
+        "client text: shelly",
+        "agent text: ok",
+        "person text: /greet Bob",
+        "client text: Greet Bob warmly.",
+        "agent text: Dear Bob.",
+    ]
+    outcomes = {t.key: "" for t in entries if isinstance(t, TurnBegins)}
+    assert len(outcomes) == 6
+
+
+def test_prompt_taken_back() -> None:
+    """A prompt that was interrupted before an answer is a turn that was interrupted."""
+    entries = read(hand_overs("terminal"))
+    at = told(entries).index("person text: question beta")
+    assert told(entries)[at + 1 : at + 3] == ["turn interrupted", "turn begins"]
+
+
+def test_answer_that_comes_late() -> None:
+    """In a terminal, the answer may be written after the stop: it belongs to that turn yet."""
+    entries = read(hand_overs("terminal"))
+    begins = [e for e in entries if isinstance(e, TurnBegins)]
+    gamma = next(e for e in entries if isinstance(e, Message) and e.text == "question gamma")
+    assert [b.key for b in begins].count(gamma.key) == 2
+    at = entries.index(begins[[b.key for b in begins].index(gamma.key)])
+    ends = [e for e in entries[at:] if isinstance(e, TurnEnds)][:2]
+    assert [e.outcome for e in ends] == ["succeeded", "succeeded"]
+
+
+def test_interrupts() -> None:
+    """An interrupt ends the turn at once, in the middle of an answer or of a tool."""
+    early = told(read(hand_overs("interrupted")))
+    assert early[1:5] == [
+        "turn begins",
+        "person text: slow please",
+        "client text: [Request interrupted by user]",
+        "turn interrupted",
+    ]
+    tool = told(read(hand_overs("interrupted-tool")))
+    assert tool[6:10] == [
+        "tool result: one",
+        "tool result: failed: The user doesn't want to proceed with th",
+        "client text: [Request interrupted by user for tool us",
+        "turn interrupted",
+    ]
+    assert early[-1] == tool[-1] == "turn succeeded"
+
+
+def test_api_failure() -> None:
+    """A turn whose model could not be asked has failed; no stop comes, only the session's end."""
+    entries = read(hand_overs("api-failure"))
+    ends = [e for e in entries if isinstance(e, TurnEnds)]
+    assert [(e.outcome, e.reason) for e in ends] == [("failed", "API Error: 400 no such thing")]
+    assert told(entries)[-2] == "client text: API Error: 400 no such thing"
+
+
+def test_prompts_while_it_works() -> None:
+    """Prompts that come while Claude Code works belong to the turn that they join."""
+    entries = read(hand_overs("queued-prompts"))
+    assert told(entries)[1:] == [
+        "turn begins",
+        "person text: start",
+        'agent call: {"command": "sleep 3", "description": "s',
+        "tool result: (Bash completed with no output)",
+        "person text: also this",
+        "person text: and that",
+        "agent text: I saw it.",
+        "turn succeeded",
+    ]
+
+
+def test_stop_hooks() -> None:
+    """Whoever's hook makes it go on prolongs the turn; a message of the queue begins one."""
+    entries = told(read(hand_overs("stop-hook")))
+    assert entries[1:15] == [
+        "turn begins",
+        "person text: a task",
+        "agent text: Finished.",
+        "turn succeeded",
+        "turn begins",
+        "client text: Stop hook feedback:",
+        "agent text: The door is shut.",
+        "turn succeeded",
+        "turn begins",
+        "person text: another task",
+        "agent text: Finished again.",
+        "turn succeeded",
+        "turn begins",
+        "pannier message: -----BEGIN PANNIER MESSAGE 0123456789abc",
+    ]
+    keys = [e.key for e in read(hand_overs("stop-hook")) if isinstance(e, TurnBegins)]
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 4
+
+
+def test_message_with_a_prompt() -> None:
+    """A message of the queue that comes with a prompt is no word of the person's."""
+    assert told(read(hand_overs("stop-hook")))[-4:] == [
+        "person text: third task",
+        "pannier message: -----BEGIN PANNIER MESSAGE fedcba9876543",
+        "agent text: Noted: closed.",
+        "turn succeeded",
+    ]
+
+
+def test_picture() -> None:
+    """Of a picture it says what it is."""
+    assert told(read(hand_overs("image")))[2:4] == [
+        "person text: what is this?",
+        "person text: [image/png]",
+    ]
+
+
+def test_unknown_kinds_are_kept() -> None:
+    """A record of a kind that nobody knows yet is kept as it is, in its place."""
+    record = {"type": "novelty", "uuid": "u2", "parentUuid": "u1", "says": "hello"}
+    system = {"type": "system", "subtype": "novelty", "uuid": "u3", "parentUuid": "u2"}
+    attachment = {"type": "attachment", "uuid": "u4", "attachment": {"type": "novelty"}}
+    lost = {"type": "novelty", "says": "hello"}
+    lines = [json.dumps(one).encode() for one in (record, system, attachment, lost)]
+    parts = [HandOver(event_of("stop", id="0" * 16), numbered(lines))]
+    messages = [e for e in read(parts) if isinstance(e, Message)]
+    assert [(m.role, m.kind, m.text.encode()) for m in messages] == [
+        ("client", "raw", line) for line in lines
+    ]
+    assert messages[0].parent == After("u1")
+    assert messages[1].parent == After("u2")
+
+
+def test_attachment_that_the_model_saw() -> None:
+    """Of an attachment of an unknown kind, what the model was shown is told."""
+    shown = [{"content": [{"type": "text", "text": "a file was changed"}]}, {"content": "by you"}]
+    record = {"type": "attachment", "uuid": "u", "attachment": {"type": "new"}, "rendered": shown}
+    parts = [HandOver(event_of("stop", id="0" * 16), numbered([json.dumps(record).encode()]))]
+    assert told(read(parts)) == ["client text: a file was changed"]
+
+
+def test_back_to_the_beginning() -> None:
+    """A prompt that follows nothing, after others, goes on from where the session began."""
+    lines = [user("u1", None, "one"), user("u2", "u1", "two"), user("u3", None, "again")]
+    entries = read([HandOver(event_of("session-end", id="0" * 16), numbered(lines))])
+    at = next(i for i, e in enumerate(entries) if isinstance(e, HeadMoves))
+    assert entries[at] == HeadMoves(None)
+    said = entries[at + 1]
+    assert isinstance(said, Message)
+    assert said.key == "u3"
+
+
+def test_more_comes_later() -> None:
+    """A stop whose records did not all fit ends no turn: the rest comes with the next event."""
+    [stop] = [part for part in hand_overs("api-failure") if part.lines]
+    event = event_of("stop", id=stop.event.id, session="s", part=(1, 2), details={"last": "x"})
+    assert not any(isinstance(e, TurnEnds) for e in claude.read(event, stop.lines, {}).entries)
+
+
+def test_surrogates() -> None:
+    """Half a character, which no database takes, becomes U+FFFD; whole ones stay."""
+    line = b'{"type":"user","uuid":"u","message":{"content":"a\\ud83d \\ud83d\\ude00 \\u00e9"}}'
+    entries = read([HandOver(event_of("stop", id="0" * 16), numbered([line]))])
+    assert [e.text for e in entries if isinstance(e, Message)] == ["a\ufffd \U0001f600 \u00e9"]
+
+
+def test_recordings_are_clean() -> None:
+    """The recordings say nothing of the machine that made them."""
+    for file in STORIES.rglob("*.jsonl"):
+        text = file.read_text()
+        assert "osVersion" not in text
+        assert "/work/" not in text.replace("/workspace/", "")
+
+
+def numbered(lines: list[bytes]) -> tuple[Line, ...]:
+    return tuple(Line(".claude/projects/p/s.jsonl", 1000 * n, data) for n, data in enumerate(lines))
+
+
+def user(uuid: str, parent: str | None, text: str) -> bytes:
+    record = {"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"content": text}}
+    return json.dumps(record).encode()
