@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
+from pannier.clients.transcripts import codex as transcript
 from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
@@ -219,4 +220,5 @@ CLIENT = Client(
         "is missing then, until the next /clear, /new or compaction.",
     ),
     traces=TRACES,
+    read=transcript.read,
 )

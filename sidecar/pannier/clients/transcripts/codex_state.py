@@ -1,0 +1,111 @@
+"""What the reader of Codex remembers from one hand-over to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pannier.clients.transcript import Before, State
+from pannier.clients.transcripts.unwritten import Unwritten
+
+_ROLLOUTS = 64
+"""Of these many files a session remembers where they stand."""
+_CALLS = 64
+_LONGEST = 200
+"""Characters of a name that is kept; a longer one is nobody's."""
+
+
+@dataclass
+class Rollout:
+    """One file."""
+
+    inner: str = ""
+    """The sub-agent whose file it is."""
+    turn: str = ""
+    """The turn that the client began last."""
+    asked: bool = True
+    """Somebody asked for it. What the client does of its own accord comes without a question."""
+    open: str = ""
+    """The turn that what comes belongs to."""
+    own: bool = False
+    """That turn is the client's own."""
+    ended: str = ""
+    """The turn that ended last."""
+    answered: bool = False
+    """The agent has said something in the turn."""
+    model: str = ""
+    inherited: int = 0
+    """Records below this ordinal are copies of another rollout's."""
+    base: tuple[str, int] | None = None
+    """The session and the ordinal that the first message follows."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """Tools of which the result is still to come, by call."""
+
+    def called(self, call: str, tool: str) -> None:
+        if len(call) <= _LONGEST and len(tool) <= _LONGEST:
+            self.calls[call] = tool
+        if len(self.calls) > _CALLS:
+            del self.calls[next(iter(self.calls))]
+
+    def tool_of(self, call: str) -> str:
+        """The tool whose result this is."""
+        return self.calls.pop(call, "") if call else ""
+
+    def take_base(self) -> Before | None:
+        """What the next message follows, if it is the first of a fork."""
+        base, self.base = self.base, None
+        return Before(*base) if base else None
+
+
+@dataclass
+class Session:
+    """The rollouts of a session and its sub-agents, by name; the one used last is the last."""
+
+    rollouts: dict[str, Rollout] = field(default_factory=dict)
+    unwritten: Unwritten = field(default_factory=Unwritten)
+    title: bool = False
+    """The client began it to have a title for another one."""
+
+    @classmethod
+    def of(cls, state: State) -> Session:
+        known = state.get("rollouts")
+        rollouts = known.items() if isinstance(known, Mapping) else ()
+        return cls(
+            {str(name): _rollout(value) for name, value in rollouts},
+            Unwritten.of(state.get("unwritten")),
+            state.get("title") is True,
+        )
+
+    def state(self) -> State:
+        kept = list(self.rollouts.items())[-_ROLLOUTS:]
+        state: dict[str, Any] = {"rollouts": {name: _short(rollout) for name, rollout in kept}}
+        state["unwritten"] = self.unwritten.state()
+        return {**state, "title": True} if self.title else state
+
+    def rollout(self, name: str, inner: str) -> Rollout:
+        known = self.rollouts.pop(name, None) or Rollout(inner)
+        self.rollouts[name] = known
+        return known
+
+
+_EMPTY = Rollout()
+
+
+def _short(rollout: Rollout) -> dict[str, Any]:
+    values = {one.name: getattr(rollout, one.name) for one in fields(Rollout)}
+    return {name: value for name, value in values.items() if value != getattr(_EMPTY, name)}
+
+
+def _rollout(value: object) -> Rollout:
+    """States are our own words, but of an older version perhaps."""
+    found = Rollout()
+    if isinstance(value, Mapping):
+        for name, one in value.items():
+            if name == "base" and isinstance(one, list | tuple) and len(one) == 2:
+                found.base = (str(one[0]), int(one[1]))
+            elif name == "calls" and isinstance(one, dict):
+                found.calls = {str(call): str(tool) for call, tool in one.items()}
+            elif name not in ("base", "calls") and type(one) is type(getattr(_EMPTY, name, None)):
+                setattr(found, name, one)
+    return found
