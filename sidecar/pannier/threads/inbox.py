@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -45,8 +45,9 @@ class Settled:
 class _Seen:
     """The names of an inbox."""
 
-    new: frozenset[str]
-    """First names of messages, claimed or not."""
+    new: Mapping[str, str]
+    """First names of messages, and how their files are called now: one that is claimed has another
+    name."""
     done: frozenset[str]
     litter: tuple[str, ...]
     """What lies in `new` and is no message's: left by a crash, or set aside by the hook."""
@@ -71,7 +72,8 @@ def settle(queue: Queue, group: GroupPaths) -> Settled:
         known = {_name(row) for row in rows if row.message.id not in work.told}
         for name in seen.done - known:
             _unlink(name, done)
-        for name in (*(seen.new - known), *seen.litter):
+        strange = [now for name, now in seen.new.items() if name not in known]
+        for name in (*strange, *seen.litter):
             _unlink(name, new)
     _forget_long(group)
     return Settled(work.placed, len(work.told), work.again)
@@ -186,7 +188,7 @@ def _look(new: int, done: int) -> _Seen:
     second, _ = _names(new)
     known = {name: read_name(name) for name in first | second}
     return _Seen(
-        new=frozenset(first_name for one in known.values() if one for first_name, _ in [one]),
+        new={one[0]: name for name, one in known.items() if one},
         done=frozenset(name for name in finished if read_name(name) == (name, 0)),
         litter=tuple(name for name, one in known.items() if not one and _is_ours(name)),
         crowded=much or more,

@@ -109,6 +109,21 @@ def open_queue(path: Path) -> Iterator[Queue]:
         db.close()
 
 
+def tell_queue(home: Home, environ: Mapping[str, str]) -> Callable[[str, Sequence[str]], None]:
+    """For who reads spools: says to the queue which messages a group's agent was told.
+
+    What is called raises PannierError. Without a queue it does nothing.
+    """
+    path = queue_file(home, environ)
+
+    def tell(group: str, ids: Sequence[str]) -> None:
+        if ids and path.exists():
+            with open_queue(path) as queue:
+                queue.delivered(group, ids)
+
+    return tell
+
+
 class Queue:
     """An open queue. Several processes may use it at once."""
 

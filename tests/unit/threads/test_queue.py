@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pannier.errors import PannierError, UsageError
-from pannier.paths import GroupPaths
+from pannier.paths import GroupPaths, Home
 from pannier.threads import inbox as host
 from pannier.threads import queue as queues
 from pannier.threads.queue import Queue, open_queue
@@ -218,6 +218,23 @@ def test_the_word_of_another_group_counts_for_nothing(queue: Queue) -> None:
     assert left(queue) == ["one"]
     assert queue.was_sent("scout", row.message.id)
     assert not queue.was_sent("spy", row.message.id)
+
+
+def test_the_word_of_the_spool_counts_too(
+    tmp_path: Path, group: GroupPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hook that died between its event and its tick has told the agent: it is not told again."""
+    monkeypatch.setattr(hook, "STALE", 0.0)
+    home, environ = Home(tmp_path), {"PANNIER_QUEUE_DB_PATH": str(tmp_path / "queue.db")}
+    queues.tell_queue(home, environ)("scout", ["0" * 16])
+    assert not (tmp_path / "queue.db").exists()
+    with open_queue(tmp_path / "queue.db") as queue:
+        send(queue, group, "one")
+        taken = agent(group)
+        queues.tell_queue(home, environ)("scout", taken.ids)
+        assert left(queue) == []
+        host.settle(queue, group)
+    assert not agent(group)
 
 
 @pytest.mark.parametrize("name", ["new", "done"])

@@ -1,0 +1,65 @@
+"""Which session goes on when a client is started with a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pannier import clients, groups, sending
+from pannier.clients.transcript import Message, Reading
+from pannier.groups import new_settings
+from pannier.paths import Home
+from pannier.sending import Letter
+from pannier.threads.store import open_store, threads_file
+from pannier_hook.events import Event
+
+CLAUDE = clients.CLIENTS["claude"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made, _ = groups.init(tmp_path / "home", {"HOME": str(tmp_path)})
+    groups.add(made, "scout", new_settings("claude", None, ()))
+    return made
+
+
+def speak(home: Home, session: str, *, client: str = "claude", thread: str = "main") -> None:
+    """Something was said in this session."""
+    event = Event("stop", id="0" * 16, at=5, client=client, session=session, thread=thread)
+    with open_store(threads_file(home, {}), write=True) as store:
+        store.apply("scout", event, Reading((Message(f"{session} 1", "person", "text", "hello"),)))
+
+
+def latest(home: Home, thread: str = "main") -> str:
+    return sending.latest_session(home, {}, Letter("scout", "x", thread), CLAUDE)
+
+
+def test_the_thread_s_latest_session_of_the_client_goes_on(home: Home) -> None:
+    """Neither another thread's, nor another client's, nor an older one."""
+    assert latest(home) == ""
+    speak(home, "a-1")
+    speak(home, "a-2")
+    speak(home, "b-1", thread="planning")
+    speak(home, "c-1", client="codex")
+    assert latest(home) == "a-2"
+    assert latest(home, "planning") == "b-1"
+    assert latest(home, "unknown") == ""
+
+
+@pytest.mark.parametrize("session", ["--settings=/tmp/x", "../x", "a b", "", "x" * 200])
+def test_a_session_that_is_no_plain_id_is_not_handed_on(home: Home, session: str) -> None:
+    """Its id is a claim of the container, and no client takes it for an option."""
+    if session:
+        speak(home, session)
+    assert latest(home) == ""
+
+
+@pytest.mark.parametrize("name", [n for n, c in clients.CLIENTS.items() if c.resume])
+def test_session_and_prompt_are_words_of_the_command(name: str) -> None:
+    """Whatever stands in them, each is one argument."""
+    client = clients.CLIENTS[name]
+    assert client.resume is not None
+    command = client.resume("-p\n; rm", "an-id")
+    assert [word for word in command if word in ("-p\n; rm", "an-id")] != []
+    assert command[0] == client.headless("x")[0]
