@@ -40,6 +40,9 @@ class _Tip:
     open: bool = False
 
 
+Indexed = tuple[int, str, str]
+
+
 @dataclass(frozen=True)
 class Applied:
     """What an event brought."""
@@ -48,6 +51,8 @@ class Applied:
     """Messages that were not known before."""
     thread: int | None = None
     """None: its session was erased, and nothing was stored."""
+    texts: tuple[Indexed, ...] = ()
+    """What is to be put into the full-text index: number, text, place."""
 
 
 def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
@@ -64,7 +69,7 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
     application.finish()
     state = json.dumps(dict(reading.state), separators=(",", ":"))
     db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", (state, thread, session))
-    return Applied(application.stored, thread)
+    return Applied(application.stored, thread, tuple(application.texts))
 
 
 def _scope(db: sqlite3.Connection, grp: str, client: str) -> int:
@@ -143,7 +148,7 @@ class _Application:
         self.speaks = False
         self.known: dict[str, int] = {}
         self.waiting: list[tuple[object, ...]] = []
-        self.texts: list[tuple[int, str, str]] = []
+        self.texts: list[Indexed] = []
         query = "SELECT inner, message, turn, open FROM tips WHERE session = ?"
         self.before = {
             inner: _Tip(message, turn, bool(open_))
@@ -321,9 +326,7 @@ class _Application:
     def flush(self) -> None:
         """Insert what waits."""
         self.db.executemany(f"INSERT INTO messages VALUES ({','.join('?' * 17)})", self.waiting)
-        self.db.executemany("INSERT INTO search (rowid, text, place) VALUES (?, ?, ?)", self.texts)
         self.waiting.clear()
-        self.texts.clear()
 
     def finish(self) -> None:
         self.flush()

@@ -57,12 +57,19 @@ def connect(
         return db
 
 
+_PLAIN = sqlite3.DatabaseError
+"""Of just this class: it is damaged, or no database at all."""
+
+
 @contextmanager
 def in_words(path: Path) -> Iterator[None]:
     """What the database or its file refuses becomes a PannierError that names the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:
+        # The others are not the database's fault but that of what it was given.
+        if not isinstance(error, sqlite3.OperationalError) and type(error) is not _PLAIN:
+            raise
         raise PannierError(f"{path}: {error}", _hint(error)) from error
     except OSError as error:
         raise PannierError(f"{path}: {described(error)}") from error

@@ -49,6 +49,16 @@ CREATE TABLE sessions (
 ) STRICT;
 CREATE INDEX sessions_by_thread ON sessions (thread);
 
+-- Events that were stored a short while ago: their files may still lie in the spool.
+CREATE TABLE taken (
+    grp TEXT NOT NULL,
+    event TEXT NOT NULL,                 -- its id, and which of its parts there were
+    at INTEGER NOT NULL,
+    records INTEGER NOT NULL,            -- how many of its records are stored
+    done INTEGER NOT NULL,               -- whether that is all
+    PRIMARY KEY (grp, event)
+) STRICT, WITHOUT ROWID;
+
 -- The transcripts that a session's records came from.
 CREATE TABLE logs (
     session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,

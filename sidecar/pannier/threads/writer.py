@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from pannier.clients.transcript import Reading, State
 from pannier.errors import UsageError
 from pannier.threads import application, fulltext
-from pannier.threads.application import Applied
+from pannier.threads.application import Applied, Indexed
 from pannier.threads.database import in_words
 from pannier.threads.queries import Store
 from pannier.threads.rows import SessionRow
@@ -20,6 +21,9 @@ from pannier_hook.events import Event
 
 _OUTER = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
 _INNER = ("SAVEPOINT step", "RELEASE step", ("ROLLBACK TO step", "RELEASE step"))
+
+_TAKEN_KEPT = 86_400 * 10**9
+"""Nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +41,38 @@ class Erased:
 class WritableStore(Store):
     """The database, open for writing. What a method does is done whole or not at all."""
 
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        super().__init__(path, db)
+        self._texts: list[Indexed] = []
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What happens within is done whole or not at all; within another one, with that.
 
         Raises PannierError.
         """
-        begin, done, undone = _INNER if self.db.in_transaction else _OUTER
+        inner = self.db.in_transaction
+        begin, done, undone = _INNER if inner else _OUTER
+        texts = len(self._texts)
         with in_words(self.path):
             self.db.execute(begin)
             try:
                 yield
+                if not inner:
+                    self._index()
                 self.db.execute(done)
             except BaseException:
+                del self._texts[texts:]
                 # A full disk has ended the transaction already (sqlite.org/lang_transaction.html).
                 if self.db.in_transaction:
                     for statement in undone:
                         self.db.execute(statement)
                 raise
+
+    def _index(self) -> None:
+        """All at once: each savepoint would make the index write out what it gathered so far."""
+        self.db.executemany("INSERT INTO search (rowid, text, place) VALUES (?, ?, ?)", self._texts)
+        self._texts.clear()
 
     def state(self, grp: str, client: str, session: str) -> State:
         """What a client's reader remembers of a session; {} at first."""
@@ -69,7 +87,31 @@ class WritableStore(Store):
     def apply(self, grp: str, event: Event, reading: Reading) -> Applied:
         """Store what an event of this group says. A second time adds nothing."""
         with self.transaction():
-            return application.apply(self.db, grp, event, reading)
+            applied = application.apply(self.db, grp, event, reading)
+            self._texts += applied.texts
+            return applied
+
+    def note(self, grp: str, event: str, records: int, *, done: bool) -> None:
+        """Note how much of an event is stored."""
+        with in_words(self.path):
+            self.db.execute(
+                "INSERT OR REPLACE INTO taken (grp, event, at, records, done)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (grp, event, time.time_ns(), records, done),
+            )
+
+    def noted(self, grp: str, event: str) -> tuple[int, bool]:
+        """How many records of an event are stored, and whether that is all of it."""
+        query = "SELECT records, done FROM taken WHERE grp = ? AND event = ?"
+        with in_words(self.path):
+            found = self.db.execute(query, (grp, event)).fetchone()
+        return (found[0], bool(found[1])) if found else (0, False)
+
+    def forget_taken(self) -> None:
+        """Forget the ids of events whose files are gone by now."""
+        before = time.time_ns() - _TAKEN_KEPT
+        with in_words(self.path):
+            self.db.execute("DELETE FROM taken WHERE at < ?", (before,))
 
     def move_head(self, thread: int, message: int | None) -> None:
         """The thread goes on from this message; None: from its beginning. Nothing is deleted.
@@ -94,6 +136,7 @@ class WritableStore(Store):
         with in_words(self.path):
             self.db.execute("PRAGMA secure_delete = ON")
         with self.transaction():
+            self._index()
             erased = self._erase(thread)
             # The index keeps the words of what it forgot until its parts are merged.
             self.db.execute("INSERT INTO search (search) VALUES ('optimize')")
