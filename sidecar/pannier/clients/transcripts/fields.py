@@ -54,7 +54,7 @@ def _entries(event: Event, turns: dict[str, tuple[str, bool]]) -> Iterator[Entry
         case "user-prompt":
             if is_open:
                 yield TurnEnds("interrupted", event.at, NO_STOP, inner)
-            yield begin(event.turn or f"{event.id}/turn")
+            yield begin(f"{event.id}/turn")
             for number, piece in enumerate(pieces(event.details.get("prompt", ""))):
                 role: Role = "person" if piece.kind == "text" else "pannier"
                 yield _message(event, number, role=role, kind=piece.kind, text=piece.text)
