@@ -14,6 +14,7 @@ from pannier.engine import Engine
 from pannier.sending import Letter
 from pannier.threads import inbox
 from pannier.threads.queue import Waiting, open_queue, queue_file
+from pannier_hook.events import Event, decode
 
 from .living import Listening, Living, living
 
@@ -82,3 +83,27 @@ def told(request: Request) -> list[str]:
             assert f"[{id}] from: ci" in block
             found.append("\n".join(x for x in block.split("\n") if not x.startswith(f"[{id}]")))
     return found
+
+
+@pytest.mark.parametrize("name", [n for n, client in clients.CLIENTS.items() if client.resume])
+def test_a_session_goes_on_with_messages(engine: Engine, folder: Path, name: str) -> None:
+    """Started with messages as its prompt, the client goes on with the session of that id."""
+    group = living(engine, folder / f"goes-on-{name}", clients.CLIENTS[name])
+    assert group.client.resume is not None
+    with open_queue(queue_file(group.home, {})) as queue:
+        rows = [queue.put("scout", text, sender="ci") for text in ("It failed.", "It's mended.")]
+    with group.container() as shell:
+        shell.run(*group.client.headless("Remember the number 7123."))
+        # As the sidecar learns it. A client may have others at work on the side, for titles.
+        [session] = {
+            event.session for event in events_of(group) if "7123" in event.details.get("prompt", "")
+        }
+        shell.run(*group.client.resume(inbox.prompt_of(rows), session))
+        asked = [request for request in group.model.requests if "It failed." in told(request)]
+    assert [told(request) for request in asked] == [["It failed.", "It's mended."]]
+    assert asked[0].holds("7123")
+
+
+def events_of(group: Living) -> list[Event]:
+    spool = group.home.group("scout").spool / "new"
+    return [decode(file.read_bytes()) for file in sorted(spool.iterdir())]
