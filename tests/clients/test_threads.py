@@ -1,0 +1,224 @@
+"""Threads of the real clients: what the endpoint saw is what is stored, record by record."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pannier import clients
+from pannier.endpoint.answers import Answer
+from pannier.endpoint.model import Request
+from pannier.engine import Engine
+from pannier.threads import intake
+from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
+from pannier.threads.store import Store, open_store, threads_file
+
+from .living import Living, living
+from .stories import (
+    AFTERWARDS,
+    ANOTHER_WAY,
+    COMPACTED,
+    COUNTED,
+    DELEGATED,
+    FAILING,
+    FORKED,
+    ONE,
+    PROMPTS,
+    SLOW,
+    STORIES,
+    SUMMARY,
+    THREE,
+    TWO,
+)
+from .wire import Item, seen
+
+SPOKEN = ("person", "agent", "tool")
+
+FAILED_TOOLS = {
+    "claude": ("File does not exist", "Exit code 1"),
+    "codex": ("Script failed",),
+    "gemini": ("File not found",),
+}
+"""What failed, as each client says it. A command's exit status is no failure to Codex and Gemini
+CLI."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A client's story, and what the store made of it."""
+
+    living: Living
+    events: Mapping[str, bytes]
+    """The files of its spool."""
+    store: Store
+    thread: ThreadRow
+
+    @property
+    def client(self) -> str:
+        return self.living.client.name
+
+    @property
+    def given(self) -> Sequence[tuple[Request, Answer]]:
+        return self.living.model.given
+
+    @property
+    def messages(self) -> tuple[MessageRow, ...]:
+        return self.store.messages(self.thread.id, branch=False)
+
+    @property
+    def turns(self) -> tuple[TurnRow, ...]:
+        return self.store.turns(self.thread.id)
+
+    def has(self, prompt: str) -> bool:
+        """Whether this client's story has it."""
+        return any(request.holds(prompt) for request, _ in self.given)
+
+    def said(self, text: str) -> MessageRow:
+        """The one message with this text."""
+        [found] = [m for m in self.messages if m.text == text]
+        return found
+
+    def outcome(self, prompt: str) -> str:
+        """Of the turn that this prompt began."""
+        [turn] = [t for t in self.turns if t.id == self.said(prompt).turn]
+        return turn.outcome
+
+    def on_branch(self, text: str) -> bool:
+        return self.said(text).id in {m.id for m in self.store.messages(self.thread.id)}
+
+
+@pytest.fixture(scope="module")
+def open_stores() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module", params=list(STORIES))
+def told(
+    request: pytest.FixtureRequest, engine: Engine, folder: Path, open_stores: ExitStack
+) -> Told:
+    """A client that was driven through its story, and whose spool was taken in."""
+    alive = living(engine, folder / f"threads-{request.param}", clients.get(request.param))
+    STORIES[request.param](alive)
+    spool = alive.home.group("scout").spool
+    events = {file.name: file.read_bytes() for file in (spool / "new").iterdir()}
+    _take_in(alive)
+    store = open_stores.enter_context(open_store(threads_file(alive.home, os.environ)))
+    return Told(alive, events, store, store.find_thread("scout"))
+
+
+def _take_in(alive: Living) -> None:
+    taken = intake.take_in(alive.home, os.environ, seconds=60)
+    assert not taken.problems
+    spool = alive.home.group("scout").spool
+    assert not [*(spool / "new").iterdir(), *(spool / "rejected").glob("*")]
+
+
+def _stored(message: MessageRow) -> Item:
+    text = message.text
+    if message.kind == "call" and text.startswith("{"):
+        text = json.dumps(json.loads(text), sort_keys=True)
+    tool = message.tool if message.kind == "call" else ""
+    return Item(message.role, message.kind, text, message.call, tool)
+
+
+def test_everything_once_and_in_order(told: Told) -> None:
+    """Every message, call and result that the endpoint saw is stored, once and in that order."""
+    wanted = [item for item in seen(told.given, PROMPTS)[0] if item.text != SUMMARY]
+    spoken = [m for m in told.messages if m.role in SPOKEN and not m.inner]
+    found = [_stored(m) for m in spoken if not (m.role == "person" and m.text.startswith("/"))]
+    assert found == wanted
+
+
+def test_calls_have_their_results(told: Told) -> None:
+    """Each call is followed by its one result, by the same tool, in the same turn."""
+    calls = [m for m in told.messages if m.kind == "call"]
+    results = {m.call: m for m in told.messages if m.kind == "result"}
+    assert len(calls) == len(results) == len([m for m in told.messages if m.kind == "result"]) > 2
+    for call in calls:
+        result = results[call.call]
+        assert (result.parent, result.turn) == (call.id, call.turn)
+        assert result.tool == call.tool
+
+
+def test_failed_tools(told: Told) -> None:
+    """A tool that failed is marked, and no other."""
+    failed = [m.text for m in told.messages if m.failed]
+    wanted = FAILED_TOOLS[told.client]
+    assert len(failed) == len(wanted)
+    assert all(part in text for part, text in zip(wanted, failed, strict=True))
+
+
+def test_outcomes(told: Told) -> None:
+    """A turn that was answered succeeded; one whose model failed, or that a person broke off, did
+    not. No other turn is counted."""
+    outcomes = {prompt: told.outcome(prompt) for prompt in PROMPTS if told.has(prompt)}
+    wrong = {FAILING: "failed", SLOW: "interrupted"}
+    assert outcomes == {prompt: wrong.get(prompt, "succeeded") for prompt in outcomes}
+    assert outcomes.keys() >= {ONE, TWO, THREE, COMPACTED, FAILING, SLOW, AFTERWARDS}
+    assert len([turn for turn in told.turns if turn.counts]) == len(outcomes)
+
+
+def test_usage(told: Told) -> None:
+    """What an answered turn cost is known."""
+    answered = [turn for turn in told.turns if turn.counts and turn.outcome == "succeeded"]
+    assert all(turn.input > 0 and turn.output > 0 for turn in answered)
+
+
+def test_a_compaction(told: Told) -> None:
+    """The summary is stored once, as what it is, and the thread goes on after it."""
+    [compaction] = [m for m in told.messages if m.kind == "compaction"]
+    assert SUMMARY in compaction.text
+    branch = [m.id for m in told.store.messages(told.thread.id)]
+    before, after = told.said("The third thing is done.").id, told.said(COMPACTED).id
+    assert [i for i in branch if i in (before, compaction.id, after)] == [
+        before,
+        compaction.id,
+        after,
+    ]
+
+
+def test_memory_is_no_message_of_anybody(told: Told) -> None:
+    """What pannier injected is marked as such, at the start and after the compaction."""
+    injected = [m for m in told.messages if "BEGIN PANNIER MEMORY" in m.text]
+    assert {(m.role, m.kind) for m in injected} == {("pannier", "memory")}
+    assert len(injected) == 2
+
+
+def test_a_rewind_and_a_fork_are_branches(told: Told) -> None:
+    """What was said before the client went back stays, beside the thread's path; so does what was
+    said before a fork."""
+    if not told.has(ANOTHER_WAY):
+        pytest.skip("this client is not driven to go back: it takes a person at its terminal")
+    assert told.on_branch(ANOTHER_WAY)
+    assert not told.on_branch(AFTERWARDS)
+    assert told.on_branch(COMPACTED)
+    assert told.on_branch(FORKED) != told.has(DELEGATED)
+    path = [m for m in told.store.messages(told.thread.id) if m.role == "person"]
+    assert [m.text for m in path][:3] == [ONE, TWO, THREE]
+
+
+def test_sub_agents_are_inner(told: Told) -> None:
+    """What a sub-agent said is kept as its own, and its turn does not count."""
+    if not told.has(DELEGATED):
+        pytest.skip("driven with Claude Code alone")
+    counted = told.said(COUNTED)
+    assert counted.inner
+    assert not told.on_branch(COUNTED)
+    [turn] = [turn for turn in told.turns if turn.id == counted.turn]
+    assert turn.inner == counted.inner
+
+
+def test_handing_over_again_adds_nothing(told: Told) -> None:
+    """All events once more: nothing is stored twice, and no outcome changes."""
+    before = told.messages, told.turns, told.store.thread(told.thread.id)
+    for name, event in told.events.items():
+        (told.living.home.group("scout").spool / "new" / name).write_bytes(event)
+    _take_in(told.living)
+    assert (told.messages, told.turns, told.store.thread(told.thread.id)) == before
