@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WINDOW = 4096
 """Bytes of a transcript's beginning, and of its end, that the digest covers."""
 
+MOST_KEPT = 2_000
+"""Cursors; when there are more, the half that was not used for longest goes."""
+
 _FOLDER = "cursors"
 _FORMAT = "1"
 _LONGEST = 200
@@ -90,3 +93,22 @@ def save(spool: Spool, name: str, cursor: Cursor) -> None:
         draft.publish(_FOLDER, name)
     finally:
         draft.close()
+
+
+def prune(spool: Spool) -> None:
+    """Remove the cursors that were not used for longest when there are too many. Raises OSError."""
+    folder = spool.folder(_FOLDER)
+    names = posix.listdir(folder)
+    if len(names) <= MOST_KEPT:
+        return
+    used = []
+    for name in names:
+        try:
+            used.append((posix.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns, name))
+        except OSError:
+            continue
+    for _, name in sorted(used)[: len(names) - MOST_KEPT // 2]:
+        try:
+            posix.unlink(name, dir_fd=folder)
+        except OSError:
+            continue

@@ -59,6 +59,8 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
         new.seen = seen
         if old is None or new.encode() != old.encode():
             cursors.save(teller.spool, name, new)
+        if ending:
+            cursors.prune(teller.spool)
     finally:
         posix.close(log)
 

@@ -47,11 +47,25 @@ def tell(options: Options, client: Client, request: Request, until: float) -> No
             from .increments import hand_over
 
             hand_over(teller, client, request.text("transcript_path"), until)
-        else:
+        elif client.transcript or options.event == SESSION_START:
             # What a transcript holds, too, need not survive a crash of the machine.
-            teller.spool.put(teller.event(), durable=not client.transcript)
+            teller.spool.put(teller.event(), durable=False)
+        else:
+            _put_or_keep(teller)
     finally:
         teller.spool.close()
+
+
+def _put_or_keep(teller: Teller) -> None:
+    from . import held
+
+    event, home = teller.event(), teller.options.home
+    try:
+        held.release(home, teller.spool)
+        teller.spool.put(event)
+    except OSError:
+        held.keep(home, event)
+        raise
 
 
 def tell_delivered(options: Options, request: Request, ids: Sequence[str]) -> None:

@@ -202,6 +202,42 @@ def test_without_a_spool(world: World, event: str, client: str) -> None:
     assert not world.spool.exists()
 
 
+@pytest.mark.parametrize("client", OTHERS)
+def test_what_no_transcript_holds_is_kept(world: World, client: str) -> None:
+    """Events that no spool took come with the first one that it takes, in their order, once."""
+    world.spool.rmdir()
+    call(world, client, "user-prompt", prompt="one")
+    call(world, client, "post-tool", tool_name="two")
+    call(world, client, "stop", last_assistant_message="three")
+    assert not world.spool.exists()
+    world.spool.mkdir()
+    call(world, client, "user-prompt", prompt="four")
+    call(world, client, "stop", last_assistant_message="five")
+    kinds = [event.kind for event in told(world) if event.kind != "error"]
+    assert kinds == ["user-prompt", "post-tool", "stop", "user-prompt", "stop"]
+    held = world.home / ".local/state/pannier/held"
+    assert list(held.iterdir()) == []
+
+
+def test_what_is_kept_is_bounded(world: World) -> None:
+    """And nothing that lies there in its place does harm."""
+    world.spool.rmdir()
+    held = world.home / ".local/state/pannier/held"
+    held.mkdir(parents=True)
+    event = Event("stop", id=ID, at=1).encode()
+    for number in range(600):
+        (held / f"{number}").write_bytes(event)
+    (held / "00-folder").mkdir()
+    (held / "00-link").symlink_to("/etc/passwd")
+    os.mkfifo(held / "01-pipe")
+    call(world, "qwen", "user-prompt", prompt="one")
+    assert len(list(held.iterdir())) == 603
+    world.spool.mkdir()
+    call(world, "qwen", "user-prompt", prompt="two")
+    assert [e.details for e in told(world) if e.kind == "user-prompt"] == [{"prompt": "two"}]
+    assert len(list(held.iterdir())) == 603 - 49
+
+
 @pytest.mark.parametrize("event", ["stop", "pre-compact", "session-end"])
 @pytest.mark.parametrize("stdin", [b"", b"[]", b'{"a":', b"\xff" * 10, b"[" * 200_000])
 def test_input_that_is_none(world: World, event: str, stdin: bytes) -> None:

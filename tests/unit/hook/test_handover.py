@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pannier_hook import events, handover, increments
+from pannier_hook import cursor, events, handover, increments
 from pannier_hook.clients import CLIENTS
 from pannier_hook.events import Event
 from pannier_hook.handover import cut
@@ -400,6 +400,19 @@ def test_without_a_spool_it_comes_later(agent: Agent) -> None:
     assert lines(agent.events()) == ["one", "two"]
 
 
+def test_cursors_do_not_pile_up(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ones that were not used for longest go, and not the one in use."""
+    monkeypatch.setattr(cursor, "MOST_KEPT", 10)
+    agent.say("one\n")
+    for number in range(30):
+        agent.stop(session_id=f"s-{number}")
+    agent.take()
+    agent.stop("session-end", session_id="s-29")
+    assert len(list((agent.spool / "cursors").iterdir())) == 5
+    agent.stop("session-end", session_id="s-29")
+    assert lines(agent.events()) == []
+
+
 # ---- what the agent can put in the way ---------------------------------------------------------
 
 
@@ -446,12 +459,12 @@ def test_a_spoilt_cursor_is_none(agent: Agent, content: bytes) -> None:
     agent.say("one\n")
     agent.stop()
     agent.take()
-    (cursor,) = (agent.spool / "cursors").iterdir()
-    cursor.write_bytes(content)
+    (file,) = (agent.spool / "cursors").iterdir()
+    file.write_bytes(content)
     agent.stop()
     assert lines(agent.take()) == ["one"]
-    cursor.unlink()
-    cursor.symlink_to("/etc/passwd")
+    file.unlink()
+    file.symlink_to("/etc/passwd")
     agent.stop()
     assert lines(agent.take()) == ["one"]
 
