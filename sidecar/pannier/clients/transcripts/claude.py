@@ -144,6 +144,7 @@ def _event(event: Event, session: Session) -> Iterator[Entry]:
     if event.kind == STOP and event.agent in session.speakers:
         speaker = session.speakers[event.agent]
         speaker.answered = speaker.answered or bool(event.details.get("last"))
+        speaker.error = speaker.error or event.details.get("error", "")
         if speaker.open:
             yield _end(event.agent, speaker, event.at, stopped=True)
     elif event.kind == SESSION_END:

@@ -28,6 +28,7 @@ _SYNTHETIC = ("<task-notification>", "<bash-std", "<local-command-")
 _CAVEAT = "<local-command-caveat>"
 _REMINDER = "<system-reminder>"
 _STOP_FEEDBACK = "Stop hook feedback:"
+_STOPS = ("Stop", "SubagentStop")
 _OUTPUT = re.compile(r"</?(?:bash-std(?:out|err)|local-command-std(?:out|err))>")
 _SHELL = re.compile(r"<bash-input>(.*)</bash-input>", re.DOTALL)
 _COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
@@ -218,9 +219,13 @@ def _by_client(value: Json, blocks: Sequence[Json]) -> Content:
         return Content((Said("client", "text", output),) if output else ())
     said = tuple(_texts(blocks, "client"))
     if text.startswith(_STOP_FEEDBACK):
-        queued = any(one.kind == "message" for one in said)
-        return Content(said, opens="turn" if queued else "again")
+        return Content(said, opens=_goes_on(said))
     return Content(said, opens="own" if _begins(value) else "")
+
+
+def _goes_on(said: Sequence[Said]) -> Opens:
+    """What a hook said at a stop prolongs the turn; a message of the queue begins one."""
+    return "turn" if any(one.kind == "message" for one in said) else "again"
 
 
 def _texts(blocks: Sequence[Json], role: Role) -> Iterator[Said]:
@@ -334,7 +339,8 @@ def _attachment(attachment: Json, rendered: object) -> Content:
         return Content()
     if kind == "hook_additional_context":
         texts = [{"type": "text", "text": _text(text)} for text in attachment["content"]]
-        return Content(tuple(_texts(texts, "client")))
+        said = tuple(_texts(texts, "client"))
+        return Content(said, opens=_goes_on(said) if attachment["hookEvent"] in _STOPS else "")
     if kind == "queued_command":
         typed = attachment.get("commandMode", "prompt") == "prompt" and not attachment.get("isMeta")
         role: Role = "person" if typed else "client"

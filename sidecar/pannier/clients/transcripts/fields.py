@@ -69,7 +69,8 @@ def _entries(event: Event, turns: dict[str, tuple[str, bool]]) -> Iterator[Entry
                 yield begin(last or f"{event.id}/turn")
             if said := event.details.get("last", ""):
                 yield _message(event, 0, role="agent", kind="text", text=said)
-            yield TurnEnds("succeeded", event.at, inner=inner)
+            error = event.details.get("error", "")
+            yield TurnEnds("failed" if error else "succeeded", event.at, error, inner)
             end()
         case "post-compact":
             if summary := event.details.get("summary", ""):

@@ -315,6 +315,14 @@ def test_api_failure() -> None:
     assert told(entries)[-2] == "client text: API Error: 400 no such thing"
 
 
+def test_stop_that_names_an_error() -> None:
+    """A stop that came in the place of an answer ends a turn that has failed."""
+    lines = numbered([user("u1", None, "one")])
+    stop = event_of("stop", id="0" * 16, details={"last": "", "error": "overloaded"})
+    [end] = [e for e in read([HandOver(stop, lines)]) if isinstance(e, TurnEnds)]
+    assert (end.outcome, end.reason) == ("failed", "overloaded")
+
+
 def test_prompts_while_it_works() -> None:
     """Prompts that come while Claude Code works belong to the turn that they join."""
     entries = read(hand_overs("queued-prompts"))
@@ -330,10 +338,10 @@ def test_prompts_while_it_works() -> None:
     ]
 
 
-def test_stop_hooks() -> None:
-    """Whoever's hook makes it go on prolongs the turn; a message of the queue begins one."""
-    entries = told(read(hand_overs("stop-hook")))
-    assert entries[1:15] == [
+def test_hook_that_goes_on() -> None:
+    """A person's own hook that makes Claude Code go on prolongs the turn."""
+    entries = read(hand_overs("stop-hook"))
+    assert told(entries)[1:9] == [
         "turn begins",
         "person text: a task",
         "agent text: Finished.",
@@ -342,21 +350,40 @@ def test_stop_hooks() -> None:
         "client text: Stop hook feedback:",
         "agent text: The door is shut.",
         "turn succeeded",
+    ]
+    first, second, *_ = (e.key for e in entries if isinstance(e, TurnBegins))
+    assert first == second
+
+
+def test_queue_at_a_stop() -> None:
+    """A message of the queue that comes at a stop begins a turn, however the hook puts it."""
+    entries = read(hand_overs("stop-hook"))
+    assert told(entries)[9:17] == [
         "turn begins",
         "person text: another task",
         "agent text: Finished again.",
         "turn succeeded",
         "turn begins",
         "pannier message: -----BEGIN PANNIER MESSAGE 0123456789abc",
+        "agent text: Noted: six.",
+        "turn succeeded",
     ]
-    keys = [e.key for e in read(hand_overs("stop-hook")) if isinstance(e, TurnBegins)]
-    assert keys[0] == keys[1]
-    assert len(set(keys)) == 4
+    assert told(entries)[22:] == [
+        "turn begins",
+        "person text: fourth task",
+        "agent text: Finished at last.",
+        "turn succeeded",
+        "turn begins",
+        "pannier message: -----BEGIN PANNIER MESSAGE 0011223344556",
+        "agent text: Noted: open.",
+        "turn succeeded",
+    ]
 
 
-def test_message_with_a_prompt() -> None:
+def test_queue_with_a_prompt() -> None:
     """A message of the queue that comes with a prompt is no word of the person's."""
-    assert told(read(hand_overs("stop-hook")))[-4:] == [
+    assert told(read(hand_overs("stop-hook")))[17:22] == [
+        "turn begins",
         "person text: third task",
         "pannier message: -----BEGIN PANNIER MESSAGE fedcba9876543",
         "agent text: Noted: closed.",

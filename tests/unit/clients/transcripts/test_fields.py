@@ -115,6 +115,13 @@ def test_without_a_stop() -> None:
     ]
 
 
+def test_api_failure() -> None:
+    """A stop that names an error ends a turn that has failed."""
+    entries = read(event(1, "user-prompt", prompt="a"), event(2, "stop", error="overloaded"))
+    [end] = [e for e in entries if isinstance(e, TurnEnds)]
+    assert (end.outcome, end.reason) == ("failed", "overloaded")
+
+
 def test_compaction_and_sub_agent() -> None:
     """A compaction's summary is the client's; a sub-agent's stop ends no turn of a person's."""
     entries = read(
