@@ -12,7 +12,7 @@ import click
 
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
-from pannier.errors import UsageError
+from pannier.errors import PannierError, UsageError
 from pannier.shown import shown
 
 if TYPE_CHECKING:
@@ -326,7 +326,21 @@ def _opened(context: Context) -> Iterator[Store]:
 
 
 def _take_in(context: Context) -> None:
-    """What the containers handed over meanwhile, unless the daemon does that."""
+    """What containers handed over meanwhile, unless the daemon is about to do that."""
+    from pannier.threads import conversations, intake
+
+    home = context.home()
+    try:
+        taken = intake.take_in(home, context.environ)
+        problems = dict(taken.problems)
+        if taken.groups:
+            problems |= conversations.keep_up(home, context.environ, taken.groups).problems
+    except PannierError as error:
+        # What is there already can be looked at all the same.
+        context.tell(f"pannier: {shown(error.message)}")
+        return
+    for folder, problem in problems.items():
+        context.tell(f"pannier: {shown(folder)}: {shown(problem)}")
 
 
 def _require_group(context: Context, folder: str) -> None:

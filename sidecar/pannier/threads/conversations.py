@@ -9,18 +9,22 @@ for those that are not there any more. A page that somebody wrote in keeps what 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pannier import safefs
-from pannier.errors import ChangedMeanwhile, UnsafePath
-from pannier.paths import Home
-from pannier.settings import Conversations
+from pannier.errors import ChangedMeanwhile, SettingsError, UnsafePath, described
+from pannier.paths import GroupPaths, Home
+from pannier.settings import Conversations, GroupSettings, load
 from pannier.threads import shelf
+from pannier.threads.locking import writing
 from pannier.threads.page import Block, blocks, plain_name
 from pannier.threads.shelf import Told
+from pannier.threads.store import threads_file
 
 if TYPE_CHECKING:
     from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
@@ -28,8 +32,10 @@ if TYPE_CHECKING:
 
 LARGEST = 128 << 10
 """Bytes of a page, after which the next part begins."""
-AT_ONCE = 5_000
+AT_ONCE = 500
 """Messages of one thread that one call looks at."""
+SECONDS = 2.0
+"""How long keeping up goes on when there is always more."""
 _READ_LIMIT = 1 << 20
 _END = re.compile(r"<!-- up to m(\d+), m(\d+) -->\n\Z")
 
@@ -42,6 +48,16 @@ class Extended:
     removed: tuple[str, ...] = ()
     more: bool = False
     """There is more to write: call again."""
+
+
+@dataclass(frozen=True)
+class KeptUp:
+    """How far `keep_up` came."""
+
+    behind: frozenset[str] = frozenset()
+    """Groups that have more to write than there was time for."""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the way of a group's pages."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,45 @@ def extend(home: Home, folder: str, store: Store, keep: Conversations, *, now: f
     return Extended(tuple(written), removed, more)
 
 
+def keep_up(
+    home: Home,
+    environ: Mapping[str, str],
+    folders: Iterable[str] | None = None,
+    *,
+    seconds: float = SECONDS,
+) -> KeptUp:
+    """`extend` for these groups, else for all, each as its group.yaml says; for so many seconds.
+
+    Raises Busy when somebody else writes what was said, PannierError when it cannot be read.
+    """
+    wanted = None if folders is None else set(folders)
+    groups = deque(g for g in home.all_groups() if wanted is None or g.folder in wanted)
+    problems: dict[str, str] = {}
+    if not groups or not threads_file(home, environ).exists():
+        return KeptUp()
+    until = time.monotonic() + seconds
+    # A thread that is erased meanwhile would get its pages back.
+    with writing(home, environ) as store:
+        while groups and time.monotonic() < until:
+            group = groups.popleft()
+            try:
+                if extend(home, group.folder, store, _keep(group), now=time.time()).more:
+                    groups.append(group)
+            except UnsafePath as error:
+                problems[group.folder] = error.message
+            except OSError as error:
+                problems[group.folder] = described(error)
+    return KeptUp(frozenset(group.folder for group in groups), problems)
+
+
+def _keep(group: GroupPaths) -> Conversations:
+    """While its settings cannot be read, nothing is removed."""
+    try:
+        return load(group.settings, GroupSettings).conversations
+    except SettingsError:
+        return Conversations(keep_days=None, keep=None)
+
+
 def forget(home: Home, folder: str, key: str) -> tuple[str, ...]:
     """Remove the pages of a thread and what is remembered of them. Returns the pages' names."""
     with shelf.opened(home, folder) as root:
@@ -134,7 +189,7 @@ class _Thread:
                 page = self._add(page, block)
                 told = Told(page.part, block.upto, block.main)
             safe = self._write(page, told)
-        except ChangedMeanwhile:
+        except ChangedMeanwhile:  # The next call finds what somebody wrote there.
             return safe, True
         return safe, len(messages) > AT_ONCE
 
