@@ -35,7 +35,7 @@ def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
     """See `pannier.clients.transcript.Reader`. Keys are the records' own uuids."""
     session = Session.of(state)
     entries = [entry for line in lines for entry in _line(event, line, session)]
-    if event.part[0] == event.part[1] and not (event.log and event.log.more):
+    if not (event.log and event.log.more):
         entries += _event(event, session)
     return Reading(tuple(entries), session.as_state())
 

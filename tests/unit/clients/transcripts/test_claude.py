@@ -26,7 +26,7 @@ from pannier.clients.transcript import (
     TurnEnds,
     Usage,
 )
-from pannier.clients.transcripts import claude
+from pannier_hook.events import Log
 
 MEMORY = "pannier memory: -----BEGIN PANNIER MEMORY "
 
@@ -436,9 +436,10 @@ def test_back_to_the_beginning() -> None:
 
 def test_more_comes_later() -> None:
     """A stop whose records did not all fit ends no turn: the rest comes with the next event."""
-    [stop] = [part for part in hand_overs("api-failure") if part.lines]
-    event = event_of("stop", id=stop.event.id, session="s", part=(1, 2), details={"last": "x"})
-    assert not any(isinstance(e, TurnEnds) for e in claude.read(event, stop.lines, {}).entries)
+    lines = numbered([user("u1", None, "one")])
+    log = Log(lines[0].log, 0, more=True)
+    event = event_of("stop", id="0" * 16, details={"last": "x"}, log=log)
+    assert told(read([HandOver(event, lines)])) == ["turn begins", "person text: one"]
 
 
 def test_surrogates() -> None:
