@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 
 from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
+from pannier.clients.transcripts import gemini as transcript
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
@@ -252,4 +253,5 @@ CLIENT = Client(
         "transcript, and memory comes anew with the prompt after the one that was compressed.",
     ),
     traces=TRACES,
+    read=transcript.read,
 )
