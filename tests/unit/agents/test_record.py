@@ -1,5 +1,5 @@
-"""What an agent in Python says and does reaches the sidecar: through the spool, read as any client's
-transcript is."""
+"""What an agent in Python says and does reaches the sidecar: through the spool, and read as any
+client's transcript is."""
 
 from __future__ import annotations
 
@@ -188,16 +188,17 @@ def test_a_tool_that_raises(folders: Folders) -> None:
 def test_an_interrupted_turn(folders: Folders) -> None:
     """A turn that is cancelled counts as interrupted, and the cancellation is not swallowed."""
 
-    class Slow(FakeModel):
-        async def _agenerate(self, *_: Any, **__: Any) -> Any:
-            await asyncio.sleep(60)
-
     async def run() -> None:
+        asked = asyncio.Event()
+
+        class Slow(FakeModel):
+            async def _agenerate(self, *_: Any, **__: Any) -> Any:
+                asked.set()
+                await asyncio.Event().wait()
+
         agent = agent_with(Slow(asked=[]), InMemorySaver(), folders.group())
         turn = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage("one")]}, thread("a")))
-        while not any(event.kind == "user-prompt" for event in folders.events()):
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.1)
+        await asked.wait()
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
