@@ -18,7 +18,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+import handover
 from rich.console import Console
 from rich.table import Table
 
@@ -72,9 +74,15 @@ class Command:
         return taken
 
 
-def compare(
-    what: str, a: Command, against: str, b: Command, *, pairs: int, allowed: str = ""
-) -> Row:
+class Timed(Protocol):
+    """Something that can be done again and again."""
+
+    def seconds(self) -> float:
+        """Do it; how long it took."""
+        ...
+
+
+def compare(what: str, a: Timed, against: str, b: Timed, *, pairs: int, allowed: str = "") -> Row:
     """Run `a` and `b` in turn. The ratio is the median of those of the pairs."""
     with console.status(f"{what} against {against}"):
         a.seconds(), b.seconds()
@@ -131,6 +139,11 @@ def hook_rows(folder: Path) -> Iterator[Row]:
         whole,
         pairs=60,
     )
+    short = handover.session(hook, folder / "short", records=100)
+    long = handover.session(hook, folder / "long", records=100_000)
+    new = f"stop, {handover.NEW} new records"
+    yield compare(f"{new} after 100,000", long, "after 100", short, pairs=100, allowed="1.1")
+    yield compare(f"{new} after 100", short, "bare Python", bare, pairs=60, allowed="2.5")
 
 
 def agent_root(root: Path, *, others: int) -> tuple[tuple[str, str], ...]:
