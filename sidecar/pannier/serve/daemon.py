@@ -6,6 +6,7 @@ import os
 import select
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from pannier.serve.state import GroupHealth, Report
 
 _SOON = 1.0
 _LONGEST_SILENCE = 30.0
+_BREATH = 0.05
+"""Seconds for others between two times of taking in, when there is always more."""
 
 
 class Clock(Protocol):
@@ -30,7 +33,7 @@ class Clock(Protocol):
         """Seconds since the epoch."""
 
     def wait(self, seconds: float) -> None:
-        """Let time pass; returns at once when the daemon is asked to end."""
+        """Let time pass; returns at once when the daemon is asked to end or to look."""
 
     @property
     def ending(self) -> bool:
@@ -38,11 +41,13 @@ class Clock(Protocol):
 
 
 class RealClock:
-    """The machine's time. `end` may be called by a signal's handler at any moment."""
+    """The machine's time. `end` may be called by a signal's handler at any moment, `nudge` by
+    another thread."""
 
     def __init__(self) -> None:
         self._ending = False
-        self._bell, self._rope = os.pipe()
+        self._bell, self._rope = os.pipe2(os.O_CLOEXEC)
+        self._hint, self._hand = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def now(self) -> float:
         return time.monotonic()
@@ -51,7 +56,9 @@ class RealClock:
         return time.time()
 
     def wait(self, seconds: float) -> None:
-        select.select([self._bell], [], [], seconds)
+        select.select([self._bell, self._hint], [], [], seconds)
+        with suppress(BlockingIOError):
+            os.read(self._hint, 1 << 16)
 
     @property
     def ending(self) -> bool:
@@ -60,6 +67,11 @@ class RealClock:
     def end(self) -> None:
         self._ending = True
         os.write(self._rope, b"!")
+
+    def nudge(self) -> None:
+        """Something may be worth a look."""
+        with suppress(BlockingIOError):
+            os.write(self._hand, b"!")
 
 
 class World(Protocol):
@@ -73,6 +85,13 @@ class World(Protocol):
 
     def act(self, action: Action) -> Iterator[Outcome]:
         """Do it."""
+
+    def take_in(self) -> Iterator[Event]:
+        """Store what agents handed over. What is to be told of it."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether more of that waits than was taken in."""
 
     def chores(self) -> Iterator[Event]:
         """Work that is due in every round, whatever the engine says. What is to be told of it."""
@@ -95,7 +114,7 @@ class Daemon:
     def run(self) -> None:
         while not self.clock.ending:
             acted = self.round()
-            self.clock.wait(self._pause(acted))
+            self._rest(self._pause(acted))
         self._write(replace(self.report, ended=timestamp(self.clock.time())))
 
     def round(self) -> bool:
@@ -113,9 +132,23 @@ class Daemon:
                 break
             for outcome in self.world.act(action):
                 self._learn(outcome)
+        self._take_in()
         for event in self.world.chores():
             self.log(event)
         return bool(decision.actions)
+
+    def _take_in(self) -> None:
+        for event in self.world.take_in():
+            self.log(event)
+
+    def _rest(self, seconds: float) -> None:
+        """Until the next round only what agents hand over is looked after: at a hint, or at once
+        as long as more of it waits."""
+        until = self.clock.now() + seconds
+        while not self.clock.ending and (left := until - self.clock.now()) > 0:
+            self.clock.wait(min(_BREATH, left) if self.world.waits else left)
+            if self.clock.now() < until:
+                self._take_in()
 
     def _learn(self, outcome: Outcome) -> None:
         self.memory, events = learn(self.memory, outcome, self.clock.now())

@@ -9,15 +9,17 @@ from types import FrameType
 
 from pannier.engine import Engine
 from pannier.paths import Home
-from pannier.serve.daemon import Clock, Daemon, RealClock
+from pannier.serve.daemon import Daemon, RealClock
 from pannier.serve.decide import Action, Decision, decide
 from pannier.serve.facts import Facts
 from pannier.serve.hands import Hands
+from pannier.serve.hints import Hints
 from pannier.serve.log import Event, Log, timestamp
 from pannier.serve.memory import Memory, Outcome
 from pannier.serve.observe import LOOK_SECONDS, Observer
 from pannier.serve.queue import QueueWork
 from pannier.serve.state import Place, Report, new_report, take_place
+from pannier.serve.threads import ThreadsWork
 
 EVERY = 5.0
 """Seconds between two rounds, unless somebody says otherwise."""
@@ -28,11 +30,15 @@ ACT_SECONDS = 60
 class _World:
     """This machine."""
 
-    def __init__(self, home: Home, environ: Mapping[str, str], clock: Clock, place: Place) -> None:
+    def __init__(
+        self, home: Home, environ: Mapping[str, str], clock: RealClock, place: Place
+    ) -> None:
         self.observer = Observer(home, environ, clock.now)
         self.hands = Hands(home, environ, clock.now)
         self.place = place
         self.queue = QueueWork(home, environ)
+        self.threads = ThreadsWork(home, environ, clock.now)
+        self.hints = Hints(home, clock.nudge)
 
     def look(self) -> Facts:
         return self.observer.facts(self.hands.building)
@@ -43,6 +49,20 @@ class _World:
     def act(self, action: Action) -> Iterator[Outcome]:
         with _patience(self.observer.engine):
             yield from self.hands.act(self.observer.engine, action)
+
+    def take_in(self) -> Iterator[Event]:
+        # First: what comes from here on is either seen now or hinted at.
+        self.hints.refresh()
+        yield from self.threads.round()
+
+    @property
+    def waits(self) -> bool:
+        return self.threads.more
+
+    def close(self) -> None:
+        """End what goes on beside the rounds."""
+        self.hints.close()
+        self.hands.close()
 
     def chores(self) -> Iterator[Event]:
         yield from self.queue.round()
@@ -64,7 +84,7 @@ def serve(home: Home, environ: Mapping[str, str], log: Log, *, every: float = EV
         try:
             Daemon(world, clock, log, report).run()
         finally:
-            world.hands.close()
+            world.close()
         log(Event("info", "", "serve.ended", "ended; running agents go on"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -37,7 +37,8 @@ class TakenIn:
     events: int = 0
     messages: int = 0
     """That were not known before."""
-    rejected: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Files that could not be read, by group."""
     more: bool = False
     """Something waits that could have been taken in, had there been more time."""
     groups: set[str] = field(default_factory=set)
@@ -193,7 +194,7 @@ class Backlog:
         return None
 
     def _reject(self, spool: Spool, name: str, reason: str) -> None:
-        self.taken.rejected += 1
+        self.taken.rejected[self.group.folder] += 1
         self._put_away(lambda: spool.reject(name, reason))
 
     def _put_away(self, move: Callable[[], None]) -> None:

@@ -52,6 +52,9 @@ class World:
     acted: list[Action] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     count: int = 0
+    handed_over: int = 0
+    """How many times there is something to take in."""
+    taken_in: int = 0
 
     def look(self) -> Facts:
         groups = tuple(self.groups.values())
@@ -61,6 +64,15 @@ class World:
 
     def chores(self) -> Iterator[Event]:
         yield from ()
+
+    def take_in(self) -> Iterator[Event]:
+        self.taken_in += 1
+        self.handed_over = max(0, self.handed_over - 1)
+        yield from ()
+
+    @property
+    def waits(self) -> bool:
+        return self.handed_over > 0
 
     def finished(self) -> Iterator[Outcome]:
         if self.building:

@@ -1,0 +1,97 @@
+"""The daemon's care for what was said: spools are taken in, and readable transcripts kept up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from pannier.errors import PannierError
+from pannier.paths import Home
+from pannier.serve.log import Event
+from pannier.serve.words import in_one_line
+from pannier.threads import conversations
+from pannier.threads.intake import TakenIn, sweep, take_in
+from pannier.threads.locking import Busy
+from pannier.threads.queue import open_queue, queue_file
+
+_SWEEP = 3600.0
+"""Seconds between two looks for what killed hooks left."""
+_PATIENCE = 1.0
+"""Seconds that a command's writing is waited for; then it is the next time's."""
+_HOME = ""
+"""Stands for the database among the groups that something is wrong with."""
+
+
+class ThreadsWork:
+    """Takes in what agents handed over. What hinders it is said once, and when it is over."""
+
+    def __init__(self, home: Home, environ: Mapping[str, str], now: Callable[[], float]) -> None:
+        self.home = home
+        self.environ = environ
+        self.now = now
+        self.more = False
+        """Whether something is left that could be taken in at once."""
+        self._problems: dict[str, str] = {}
+        self._swept: float | None = None
+        self._behind: set[str] | None = None
+        """Groups whose readable transcripts are older than what is stored; None: any may be."""
+        self._pages: dict[str, str] = {}
+        """What stands in the way of these."""
+
+    def round(self) -> Iterator[Event]:
+        """Never raises for what a person, a disk or a container can do."""
+        problems: dict[str, str] = {}
+        self.more = False
+        try:
+            taken = take_in(self.home, self.environ, patience=_PATIENCE, told=self._told)
+            problems |= taken.problems
+            yield from _events(taken)
+            self.more = taken.more
+            if self._behind is not None:
+                self._behind |= taken.groups
+            self._keep_up()
+            problems |= self._pages
+        except (PannierError, OSError) as error:
+            problems[_HOME] = in_one_line(error)
+        self._sweep()
+        yield from self._changes(problems)
+
+    def _told(self, group: str, ids: Sequence[str]) -> None:
+        path = queue_file(self.home, self.environ)
+        if path.exists():
+            with open_queue(path) as queue:
+                queue.delivered(group, ids)
+
+    def _keep_up(self) -> None:
+        if self._behind == set():
+            return
+        try:
+            kept = conversations.keep_up(self.home, self.environ, self._behind)
+        except Busy:
+            return
+        tried = self._pages if self._behind is None else self._behind
+        self._pages = {f: p for f, p in self._pages.items() if f not in tried}
+        self._pages |= kept.problems
+        self._behind = set(kept.behind)
+
+    def _sweep(self) -> None:
+        now = self.now()
+        if self._swept is None or now - self._swept > _SWEEP:
+            self._swept = now
+            sweep(self.home)
+
+    def _changes(self, problems: dict[str, str]) -> Iterator[Event]:
+        before, self._problems = self._problems, problems
+        for folder, problem in problems.items():
+            if before.get(folder) != problem:
+                level = "warning" if folder else "error"
+                yield Event(level, folder, "threads.stuck", problem)  # type: ignore[arg-type]
+        for folder in before:
+            if folder not in problems:
+                yield Event("info", folder, "threads.go_on", "what agents say is stored again")
+
+
+def _events(taken: TakenIn) -> Iterator[Event]:
+    for folder, count in taken.rejected.items():
+        files = "a file" if count == 1 else f"{count:,} files"
+        message = f"{files} of its spool cannot be read: see spool/rejected, and pannier doctor"
+        yield Event("warning", folder, "spool.rejected", message)
