@@ -72,7 +72,8 @@ def _openai(body: Mapping[str, Any]) -> Iterator[Item]:
         elif kind.endswith("_call_output"):
             yield Item("tool", "result", _plain(item["output"]), item["call_id"])
         elif kind.endswith("_call"):
-            given = item["input"] if "input" in item else item["arguments"]
+            # A free-form tool has one argument, which has no name on the wire.
+            given = json.dumps({"input": item["input"]}) if "input" in item else item["arguments"]
             yield Item("agent", "call", given, item["call_id"], item["name"])
 
 

@@ -88,11 +88,9 @@ def _turn(record: Record, speaker: Speaker) -> Iterator[Entry]:
         if speaker.open:
             yield _end(record.inner, speaker, record.at, stopped=False)
         speaker.begin(record.uuid, own=opens == "own")
-    elif again and not speaker.open:
-        if speaker.turn:
-            speaker.open = True
-        else:
-            speaker.begin(record.uuid, own=False)
+    elif again and speaker.turn and not speaker.open:
+        # Without a turn it was copied: a fork takes what a compaction kept, beginning anywhere.
+        speaker.open = True
     else:
         return
     yield TurnBegins(speaker.turn, record.at, _whose(record.inner, speaker))

@@ -245,6 +245,13 @@ def test_fork() -> None:
     assert branch(entries)[1:] == [*one, "person text: question two", "agent text: two"]
 
 
+def test_fork_that_begins_in_the_middle() -> None:
+    """What a fork copies from the middle of a turn begins no turn of its own."""
+    parts = hand_overs("auto-compaction")
+    at = next(i for i, part in enumerate(parts) if part.event.kind == "stop")
+    assert not any(line.startswith("turn") for line in told(read([parts[at]])))
+
+
 def test_in_a_terminal() -> None:
     """Shell lines, commands of one's own, a prompt taken back, and going back by the menu."""
     entries = read(hand_overs("terminal"))
@@ -464,3 +471,25 @@ def numbered(lines: list[bytes]) -> tuple[Line, ...]:
 def user(uuid: str, parent: str | None, text: str) -> bytes:
     record = {"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"content": text}}
     return json.dumps(record).encode()
+
+
+def test_a_fork_after_a_compaction() -> None:
+    """Its file begins with the compaction and what that kept: an answer of a turn that is over."""
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
+    summary = {"role": "user", "content": "In short: it is done."}
+    kept = {"role": "assistant", "content": [{"type": "text", "text": "It is done."}]}
+    records: list[dict[str, object]] = [
+        boundary,
+        {**_user("s", "b"), "isCompactSummary": True, "message": summary},
+        {"type": "assistant", "uuid": "a", "parentUuid": "s", "message": kept},
+        {**_user("p", "a"), "message": {"role": "user", "content": "go on"}},
+    ]
+    lines = tuple(Line("log", i, json.dumps(r).encode()) for i, r in enumerate(records))
+    event = event_of("session-end", id=f"{1:016x}", log=Log("log", 0))
+    entries = read([HandOver(event, lines)])
+    assert [e.key for e in entries if isinstance(e, Message)] == ["s", "a", "p"]
+    assert [e.key for e in entries if isinstance(e, TurnBegins)] == ["p"]
+
+
+def _user(uuid: str, parent: str) -> dict[str, object]:
+    return {"type": "user", "uuid": uuid, "parentUuid": parent}
