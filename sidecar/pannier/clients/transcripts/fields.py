@@ -9,6 +9,7 @@ from pannier.clients.transcript import (
     Kind,
     Line,
     Message,
+    Outcome,
     Reading,
     Role,
     State,
@@ -19,6 +20,7 @@ from pannier.clients.transcripts.injected import pieces
 from pannier_hook.events import Event
 
 NO_STOP = "the next prompt came, but no stop before it"
+FAILED = "the session ended with an error"
 SESSION_ENDED = "the session ended without a stop"
 
 
@@ -76,7 +78,10 @@ def _entries(event: Event, turns: dict[str, tuple[str, bool]]) -> Iterator[Entry
             if summary := event.details.get("summary", ""):
                 yield _message(event, 0, role="client", kind="compaction", text=summary)
         case "session-end" if is_open:
-            yield TurnEnds("interrupted", event.at, SESSION_ENDED, inner)
+            # Copilot CLI says so in the place of a stop.
+            failed = event.details.get("reason") == "error"
+            outcome: Outcome = "failed" if failed else "interrupted"
+            yield TurnEnds(outcome, event.at, FAILED if failed else SESSION_ENDED, inner)
             end()
 
 

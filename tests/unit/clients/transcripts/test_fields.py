@@ -116,10 +116,13 @@ def test_without_a_stop() -> None:
 
 
 def test_api_failure() -> None:
-    """A stop that names an error ends a turn that has failed."""
+    """A stop that names an error, or a session that ends with one, ends a turn that has failed."""
     entries = read(event(1, "user-prompt", prompt="a"), event(2, "stop", error="overloaded"))
     [end] = [e for e in entries if isinstance(e, TurnEnds)]
     assert (end.outcome, end.reason) == ("failed", "overloaded")
+    entries = read(event(1, "user-prompt", prompt="a"), event(2, "session-end", reason="error"))
+    [end] = [e for e in entries if isinstance(e, TurnEnds)]
+    assert (end.outcome, end.reason) == ("failed", fields.FAILED)
 
 
 def test_compaction_and_sub_agent() -> None:
