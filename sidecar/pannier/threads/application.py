@@ -9,6 +9,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcript import (
+    ASKED_ITSELF,
     After,
     Entry,
     HeadMoves,
@@ -248,9 +249,12 @@ class _Application:
         return int(found[0]) if found else None
 
     def turn(self, inner: str) -> int | None:
-        """The open one; a sub-agent that has none works for the agent's."""
+        """The open one. A sub-agent that has none works for the agent's; in the main conversation
+        it may be one that the client began itself."""
         tip = self.tip(inner)
-        if inner != MAIN and tip.turn is None:
+        if inner == MAIN and not tip.open:
+            tip = self.tips.get(ASKED_ITSELF, tip)
+        elif inner != MAIN and tip.turn is None:
             tip = self.tip(MAIN)
         return tip.turn if tip.open else None
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pannier.clients.transcript import (
+    ASKED_ITSELF,
     After,
     Before,
     Entry,
@@ -170,6 +171,16 @@ def test_inner_turns_are_kept_apart(store: WritableStore) -> None:
     assert (main.outcome, main.counts, main.input) == ("", True, 2)
     assert (inner.outcome, inner.counts, inner.input) == ("failed", False, 1)
     assert store.threads()[0].turns == 1
+
+
+def test_turns_that_the_client_began_are_not_counted(store: WritableStore) -> None:
+    """What is said in them is on the main path, and belongs to them."""
+    put(store, TurnBegins("t"), said("a"), TurnEnds("succeeded"))
+    put(store, TurnBegins("o", inner=ASKED_ITSELF), said("b"))
+    put(store, TurnEnds("succeeded", inner=ASKED_ITSELF), said("c"))
+    assert branch(store) == ["a", "b", "c"]
+    assert [m.turn for m in store.messages(1)] == [1, 2, None]
+    assert [turn.counts for turn in store.turns(1)] == [True, False]
 
 
 def test_background_turns_are_not_counted(store: WritableStore) -> None:
