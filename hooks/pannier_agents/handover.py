@@ -7,13 +7,13 @@ count the bytes of those lines.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pannier_agents.group import Group
 from pannier_hook.events import FILE_LIMIT, HEADER_LIMIT, MOST_PARTS, Event, Log
 from pannier_hook.handover import cut
-from pannier_hook.spool import new_id, put
+from pannier_hook.spool import Draft, Spool, new_id
 
 PART = FILE_LIMIT - HEADER_LIMIT
 """Bytes of records in one event file."""
@@ -33,7 +33,26 @@ class HandOver:
 
 
 def hand_over(group: Group, what: HandOver) -> None:
-    """Write its event files into the spool, in order. Raises OSError; then nothing may be gone."""
+    """Write its event files into the spool: all of them, before the first one is seen.
+
+    Raises OSError.
+    """
+    spool = Spool(group.options(what.kind).spool)
+    drafts: list[Draft] = []
+    try:
+        for event in _events(group, what):
+            drafts.append(spool.draft(event.name))
+            drafts[-1].write(event.encode())
+            drafts[-1].flush()
+        for draft in drafts:
+            draft.publish("new")
+    finally:
+        for draft in drafts:
+            draft.close()
+        spool.close()
+
+
+def _events(group: Group, what: HandOver) -> Iterator[Event]:
     options = group.options(what.kind)
     id, at = new_id(), time.time_ns()
     bounds = cut(what.records, PART) or [(0, 0)]
@@ -41,7 +60,7 @@ def hand_over(group: Group, what: HandOver) -> None:
         raise OSError(f"{len(what.records):,} bytes of records are more than one event can carry")
     log = LOG.format(session=what.session)
     for number, (begin, end) in enumerate(bounds, 1):
-        event = Event(
+        yield Event(
             what.kind,
             id=id,
             at=at,
@@ -54,4 +73,3 @@ def hand_over(group: Group, what: HandOver) -> None:
             log=Log(log, what.offset + begin) if what.records else None,
             body=what.records[begin:end],
         )
-        put(options.spool, event)

@@ -186,7 +186,8 @@ class Record(AgentMiddleware[Any, Any, Any]):
             self._told(session)
             handed = state.get("pannier_handed", NOTHING)
             lines = _lines(state["messages"], handed) + end_line(outcome, reason)
-            details = {"last": "", "active": str(goes_on(state["messages"])).lower()}
+            active = str(goes_on(state["messages"])).lower()
+            details = {"last": "", "active": active, "error": reason}
             hand_over(self.group, HandOver(events.STOP, session, details, lines, handed["size"]))
 
 

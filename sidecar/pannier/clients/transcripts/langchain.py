@@ -77,18 +77,16 @@ def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
 
 
 def _entries(event: Event, lines: Sequence[Line], turns: _Turns) -> Iterator[Entry]:
-    for number, line in enumerate(lines):
-        # Parts of one event are of the same time; a line's place in its log tells them apart.
-        position = event.at + event.part[0] * 1_000_000 + number
+    for line in lines:
+        # After a rollback the log goes on at an earlier place, at a later time.
+        position = event.at + line.offset - (event.log.offset if event.log else 0)
         try:
             value = _object(line.data)
             entries = list(_line(event, value, position, turns))
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             entries = [_raw(event, line, position)]
         yield from entries
-    if event.part[0] < event.part[1] or not turns.open:
-        return
-    if event.kind in (STOP, SESSION_END):
+    if turns.open and event.kind in (STOP, SESSION_END):
         turns.open = False
         stopped = event.kind == STOP
         yield TurnEnds(
