@@ -123,7 +123,11 @@ class Hit:
 
     def as_data(self) -> dict[str, Any]:
         """For programs."""
-        return {"thread": self.thread.ref, "key": self.thread.key, **self.said.as_data()}
+        return {
+            "thread": self.thread.ref,
+            "thread_key": self.thread.key,
+            **self.said.as_data(),
+        }
 
 
 def search(
