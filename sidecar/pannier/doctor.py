@@ -25,11 +25,15 @@ from pannier.findings import Finding
 from pannier.groups import Group
 from pannier.mounts import allowlist
 from pannier.paths import GroupPaths, Home
-from pannier.reports import read_reports
+from pannier.reports import Reports, read_reports
 from pannier.shown import shown
+from pannier.threads.spool import MOST_NAMES, NEW, REJECTED, REPORTS
+from pannier.threads.store import open_store, threads_file
 from pannier_hook import scaffold
 
 _REPORTS_TOLD = 10
+_FLOOD = 10_000
+"""Files that wait, of which an orderly agent leaves a few."""
 _SETTINGS_SIZE = 1 << 20
 
 
@@ -47,6 +51,7 @@ def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
         )
         yield Finding("problem", "engine", "the command docker is not on the PATH", advice)
     yield _allowlist(environ)
+    yield from _guarded("threads", lambda: _threads(home, environ))
     yield from _guarded("groups", lambda: _groups(engine, home, environ))
 
 
@@ -120,6 +125,14 @@ def _allowlist(environ: Mapping[str, str]) -> Finding:
     return Finding("ok", "allowlist", f"{loaded.file} allows {roots}")
 
 
+def _threads(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
+    path = threads_file(home, environ)
+    if path.exists():
+        with open_store(path) as store:
+            count = len(store.threads())
+        yield Finding("ok", "threads", f"{path} holds {count} thread{'' if count == 1 else 's'}")
+
+
 def _identity(
     group: Group, client: clients.Client, environ: Mapping[str, str]
 ) -> Iterator[Finding]:
@@ -189,28 +202,62 @@ def _hooks_twice(group: Group, client: clients.Client) -> Iterator[Finding]:
 
 
 def _reports(group: Group) -> Iterator[Finding]:
-    reports = read_reports(group.paths.spool)
-    new = group.paths.spool / "new"
-    if reports.problem:
+    found = read_reports(group.paths.spool)
+    spool = group.paths.spool
+    if found.problem:
         yield Finding(
             "problem",
             group.folder,
-            f"what the hook reports cannot be read: {shown(reports.problem)}",
-            f"An agent can put something in its way. Move it away: {new}",
+            f"its spool cannot be read: {shown(found.problem)}",
+            f"An agent can put something in its way. Move it away: {spool / NEW}",
         )
-    told = reports.errors[:_REPORTS_TOLD]
+    told = found.errors[:_REPORTS_TOLD]
     for number, (text, count) in enumerate(told, 1):
         times = f" ({count} times)" if count > 1 else ""
-        advice = f"Once mended, remove the reports: rm {quote(str(new))}/*"
+        take_in = "pannier threads list; " if found.waiting else ""
+        advice = f"Once mended, remove the reports: {take_in}rm {quote(str(spool / REPORTS))}/*"
         yield Finding(
             "problem",
             group.folder,
             f"the hook reported{times}: {text}",
             advice if number == len(told) else "",
         )
-    if reports.unreadable:
-        message = f"{reports.unreadable} files in spool/new are not events that we know"
-        yield Finding("note", group.folder, message)
+    yield from _waiting(group, found)
+    yield from _rejected(group, found)
+
+
+def _waiting(group: Group, found: Reports) -> Iterator[Finding]:
+    if not found.waiting:
+        return
+    many = "more than " if found.waiting >= MOST_NAMES else ""
+    what = f"{many}{found.waiting:,} files of its spool wait to be taken in"
+    since = f", the first for {_duration(found.oldest)}"
+    if found.waiting > _FLOOD:
+        advice = "Look whether an agent goes wild. The other groups are taken in meanwhile."
+        yield Finding("problem", group.folder, what + since, advice)
+    else:
+        advice = "Take them in: pannier threads list. Or let the daemon: pannier serve"
+        yield Finding("note", group.folder, what + since, advice)
+
+
+def _duration(seconds: float) -> str:
+    for length, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def _rejected(group: Group, found: Reports) -> Iterator[Finding]:
+    for text, count in found.rejected[:_REPORTS_TOLD]:
+        files = "a file" if count == 1 else f"{count:,} files"
+        folder = group.paths.spool / REJECTED
+        yield Finding(
+            "problem",
+            group.folder,
+            f"{files} of its spool could not be read: {text}",
+            f"They lie in {folder}. What a later hook wrote can be moved back to {NEW} once "
+            "pannier is updated; remove the rest.",
+        )
 
 
 def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> Iterator[Finding]:

@@ -1,64 +1,110 @@
-"""What hooks reported into a spool, for a person to read."""
+"""What there is to know of a group's spool: what hooks reported, what waits, what was rejected."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pannier import safefs
 from pannier.errors import PannierError, described
 from pannier.shown import brief
+from pannier.threads.spool import MOST_NAMES, NEW, REJECTED, REPORTS, WHY
 from pannier_hook import events
 
 _EVENTS_READ = 500
-_ERROR_SIZE = 64 * 1024
-"""A header that is longer is of an event that holds what was said, and so of no error."""
+_EVENT_SIZE = 64 * 1024
+"""What an error has at most; what is longer is something that was said."""
 _NAME_LENGTH = 40
 _TEXT_LENGTH = 500
+_REASON_LENGTH = 200
 
 
 @dataclass(frozen=True)
 class Reports:
-    """Of the newest events. All text is one line, and safe to print."""
+    """All text is one line, and safe to print."""
 
-    errors: tuple[tuple[str, int], ...]
-    """Each with how many times it was reported, the most frequent first."""
-    unreadable: int
-    """How many files are no events that we know."""
+    errors: tuple[tuple[str, int], ...] = ()
+    """What the newest errors say, each with how many times, the most frequent first."""
+    waiting: int = 0
+    """Files that nobody has taken in yet; more than MOST_NAMES are not counted."""
+    oldest: float = 0.0
+    """Seconds for which one of them has waited."""
+    rejected: tuple[tuple[str, int], ...] = ()
+    """Why files could not be read, each reason with how many, the most frequent first."""
     problem: str = ""
-    """Why there is no looking into the spool, so that nothing is known of reports."""
+    """Why there is no looking into the spool, so that nothing is known of it."""
 
 
 def read_reports(spool: Path) -> Reports:
     """Never raises for what an agent can do to its spool."""
-    counts: Counter[str] = Counter()
-    unreadable = 0
     try:
-        with safefs.open_directory(spool, "new") as folder:
-            for name in sorted(os.listdir(folder), reverse=True)[:_EVENTS_READ]:  # noqa: PTH208
+        waiting, oldest = _waiting(spool)
+        errors = Counter(_errors(spool, REPORTS)) + Counter(_errors(spool, NEW))
+        reasons = Counter(_reasons(spool))
+    except OSError as error:
+        return Reports(problem=described(error))
+    except PannierError as error:
+        return Reports(problem=error.message)
+    return Reports(tuple(errors.most_common()), waiting, oldest, tuple(reasons.most_common()))
+
+
+def _names(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in islice(entries, MOST_NAMES))
+
+
+def _waiting(spool: Path) -> tuple[int, float]:
+    try:
+        with safefs.open_directory(spool, NEW) as folder:
+            names = _names(folder)
+            age = 0.0
+            for name in names[:1]:
+                age = time.time() - os.stat(name, dir_fd=folder, follow_symlinks=False).st_ctime
+    except FileNotFoundError:
+        return 0, 0.0  # The hook makes the folder for its first event.
+    return len(names), max(0.0, age)
+
+
+def _errors(spool: Path, name: str) -> Iterator[str]:
+    try:
+        with safefs.open_directory(spool, name) as folder:
+            for file in _names(folder)[-_EVENTS_READ:]:
                 try:
-                    with safefs.open_file(folder, name) as file:
-                        data = os.read(file, _ERROR_SIZE)
-                    if len(data) == _ERROR_SIZE and b"\n" not in data:
-                        continue
-                    event = events.decode(data)
+                    event = events.decode(safefs.read(folder, file, limit=_EVENT_SIZE))
                 except (OSError, ValueError, RecursionError, PannierError):
-                    unreadable += 1
                     continue
                 if event.kind == events.ERROR:
-                    counts[_line(event)] += 1
+                    yield _line(event)
     except FileNotFoundError:
-        pass  # The hook makes it for its first report.
-    except OSError as error:
-        return Reports((), 0, described(error))
-    except PannierError as error:
-        return Reports((), 0, error.message)
-    return Reports(tuple(counts.most_common()), unreadable)
+        return
 
 
 def _line(event: events.Event) -> str:
     who = brief(event.client, _NAME_LENGTH) or "no client"
     what = brief(event.details.get("event", ""), _NAME_LENGTH)
     return f"{what} ({who}): {brief(event.details.get('text', ''), _TEXT_LENGTH)}"
+
+
+def _reasons(spool: Path) -> Iterator[str]:
+    try:
+        with safefs.open_directory(spool, REJECTED) as folder:
+            names = _names(folder)
+            told = {name for name in names if name.endswith(WHY)}
+            for name in names[-2 * _EVENTS_READ :]:
+                if name not in told:
+                    yield _reason(folder, name + WHY) if name + WHY in told else "no reason is told"
+    except FileNotFoundError:
+        return
+
+
+def _reason(folder: int, name: str) -> str:
+    try:
+        text = safefs.read(folder, name, limit=_EVENT_SIZE).decode("utf-8", "replace")
+    except (OSError, PannierError):
+        return "its reason cannot be read"
+    return brief(text, _REASON_LENGTH)
