@@ -56,7 +56,8 @@ def chunks(parts: Sequence[Event], done: int = 0, most: int = MOST_LINES) -> Ite
             yield Chunk(_records(event), tuple(waiting), done, last=False)
             waiting = []
         waiting.append(line)
-    yield Chunk(event, tuple(waiting), done + len(waiting), last=True)
+    # By the last part a reader knows that nothing of the event is missing.
+    yield Chunk(parts[-1], tuple(waiting), done + len(waiting), last=True)
 
 
 def lines(parts: Sequence[Event]) -> Iterator[Line]:

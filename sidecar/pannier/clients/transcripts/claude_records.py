@@ -184,7 +184,7 @@ def _user(value: Json, inner: str) -> Content:
         return _by_client(value, blocks)
     if inner:
         # Whoever called the sub-agent says this, and that is no person.
-        return Content(tuple(_texts(blocks, "agent")), opens="turn")
+        return Content(tuple(_texts(blocks, "client")), opens="turn")
     if text.lstrip().startswith("<command-") and (command := _COMMAND.search(text)):
         arguments = _ARGUMENTS.search(text)
         typed = f"{command[1]} {arguments[1].strip() if arguments else ''}".strip()

@@ -135,12 +135,12 @@ def test_results_of_parallel_calls_are_on_one_branch() -> None:
 
 
 def test_sub_agent() -> None:
-    """What a sub-agent says is inner, its task is the agent's word, and no turn of a person's."""
+    """What a sub-agent says is inner, its task no person's word, and its turn no person's."""
     entries = read(hand_overs("agent"))
     agent = "ac5a006b7086c9528"
     assert told(entries, inner=agent) == [
         "turn begins",
-        "agent text: Look around, please.",
+        "client text: Look around, please.",
         "agent text: The agent saw it.",
         "turn succeeded",
     ]
