@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pannier.threads.excerpt import excerpt
@@ -15,6 +16,8 @@ from pannier.threads.excerpt import excerpt
 _PIECE = re.compile(r'"([^"]*)"?|(\S+)')
 _LOOKED_AT = 100_000
 """Characters of a text that are looked at."""
+_NEAR = 4_096
+"""How far around a place is looked for secrets."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ def snippet(text: str, query: str, width: int = 160) -> Snippet:
 
     Likely secrets are masked.
     """
-    line = " ".join(excerpt(text, _LOOKED_AT).text.split())
+    line = " ".join(excerpt(_around(text[:_LOOKED_AT], query)).text.split())
     places = _places(line, query)
     begin = max(0, places[0][0] - width // 3) if places else 0
     begin = _word_begin(line, begin)
@@ -40,6 +43,15 @@ def snippet(text: str, query: str, width: int = 160) -> Snippet:
     shift = len(before) - begin
     marks = tuple((b + shift, min(e, end) + shift) for b, e in places if begin <= b < end)
     return Snippet(before + line[begin:end] + after, marks)
+
+
+def _around(text: str, query: str) -> str:
+    """The part of a long text in which the words stand, and enough to tell a secret near them."""
+    if len(text) <= 2 * _NEAR:
+        return text
+    places = _places(text, query)
+    first = places[0][0] if places else 0
+    return text[max(0, first - _NEAR) : first + _NEAR]
 
 
 def _word_begin(line: str, at: int) -> int:
@@ -57,7 +69,8 @@ def _places(line: str, query: str) -> list[tuple[int, int]]:
     for word in filter(None, (word.rstrip("*") for word in words)):
         # CJK characters stand without spaces; other words begin where a word begins.
         before = r"(?<!\w)" if word[0].isascii() and word[0].isalnum() else ""
-        for match in re.finditer(before + re.escape(word), folded):
+        pattern = before + r"\s+".join(map(re.escape, word.split()))
+        for match in re.finditer(pattern, folded):
             found.append((origin[match.start()], origin[match.end() - 1] + 1))
     return _merged(found)
 
@@ -72,12 +85,13 @@ def _merged(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _fold(text: str) -> tuple[str, list[int]]:
+def _fold(text: str) -> tuple[str, Sequence[int]]:
     """Without case and accents, and for each character which one of `text` it comes from."""
+    if text.isascii():
+        return text.lower(), range(len(text))
     folded, origin = [], []
     for at, character in enumerate(text):
-        plain = unicodedata.normalize("NFKD", character) if not character.isascii() else character
-        for part in plain.casefold():
+        for part in unicodedata.normalize("NFKD", character).casefold():
             if not unicodedata.combining(part):
                 folded.append(part)
                 origin.append(at)
