@@ -97,10 +97,11 @@ def _memory(options: Options, client: Client, request: Request) -> str:
 def _messages(options: Options, client: Client, request: Request) -> Taken | None:
     """What the queue has for the agent, claimed. Nothing when it goes on by a hook already."""
     if options.event == "stop":
-        wanted = client.goes_on and not request.flag("stop_hook_active", "stopHookActive")
+        going_on = request.flag("stop_hook_active", "stopHookActive")
+        wanted = client.goes_on and not going_on and not request.failed
     else:
-        wanted = options.event == "user-prompt"
-    if not wanted or request.agent or not _waits(options):
+        wanted = options.event == "user-prompt" and not request.empty
+    if not wanted or request.agent or not request.kept or not _waits(options):
         return None
     from . import inbox
 

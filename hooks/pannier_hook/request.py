@@ -64,6 +64,24 @@ class Request:
         return self.text("session_id", "sessionId")
 
     @property
+    def kept(self) -> bool:
+        """Whether the client keeps a transcript of the session. Codex has none of the session in
+        which it asks for a title, nor of one that a person wants to leave no trace."""
+        return self._members.get("transcript_path", "") is not None
+
+    @property
+    def empty(self) -> bool:
+        """Whether this is no prompt: Qwen Code announces an empty one after each tool's result."""
+        prompt = self._members.get("prompt")
+        return isinstance(prompt, str) and not prompt.strip()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model's API failed: Claude Code and Qwen Code say so in the place of a stop,
+        and hear no answer."""
+        return self.text("hook_event_name") == "StopFailure"
+
+    @property
     def agent(self) -> str:
         """The sub-agent's id if the event is one's, else ""."""
         return self.text("agent_id", "agentId")

@@ -34,12 +34,15 @@ HAND_OVER = frozenset({STOP, PRE_COMPACT, SESSION_END})
 """The events that hand over what is new in transcripts."""
 
 _OUTPUT = ("tool_response", "toolResult", "error")
+_CALL = ("tool_call_id", "toolCallId", "tool_use_id", "toolUseId")
+"""Qwen Code gives both; the first is the model's own."""
 
 
 def tell(options: Options, client: Client, request: Request, until: float) -> None:
     """Hand over the event that `options` name, and with it what is new; the time for that ends
     `until`, on the monotonic clock, in seconds. Raises OSError."""
-    if options.event == POST_TOOL and client.transcript:
+    unsaid = client.transcript if options.event == POST_TOOL else request.empty
+    if unsaid or not request.kept:
         return
     teller = Teller(options, request)
     try:
@@ -128,14 +131,9 @@ def details_of(options: Options, request: Request) -> dict[str, str]:
     if kind == USER_PROMPT:
         return {"prompt": text("prompt")}
     if kind == POST_TOOL:
-        return {
-            "tool": text("tool_name", "toolName"),
-            "call": text("tool_use_id", "toolUseId", "tool_call_id", "toolCallId"),
-            "input": request.raw("tool_input", "toolInput", "tool_args", "toolArgs"),
-            "output": request.inner("toolResult").text("textResultForLlm") or request.raw(*_OUTPUT),
-        }
+        return _of_tool(request)
     if kind == STOP:
-        return _of_stop(request)
+        return _of_stop(options, request)
     if kind == PRE_COMPACT:
         return {"trigger": text("trigger")}
     if kind == POST_COMPACT:
@@ -143,11 +141,29 @@ def details_of(options: Options, request: Request) -> dict[str, str]:
     return {"reason": text("reason")}
 
 
-def _of_stop(request: Request) -> dict[str, str]:
+def _of_tool(request: Request) -> dict[str, str]:
     details = {
-        "last": request.text("last_assistant_message", "prompt_response", "lastAssistantMessage"),
-        "active": "true" if request.flag("stop_hook_active", "stopHookActive") else "",
+        "tool": request.text("tool_name", "toolName"),
+        "call": request.text(*_CALL),
+        "input": request.raw("tool_input", "toolInput", "tool_args", "toolArgs"),
+        "output": request.inner("toolResult").text("textResultForLlm")
+        or request.inner("tool_response").text("llmContent")
+        or request.raw(*_OUTPUT),
     }
-    if request.text("hook_event_name") == "StopFailure":
-        details["error"] = request.text("error_details", "error") or "the model's API failed"
+    if request.raw("error"):
+        details["failed"] = "true"
+    return details
+
+
+def _of_stop(options: Options, request: Request) -> dict[str, str]:
+    last = request.text("last_assistant_message", "prompt_response", "lastAssistantMessage")
+    if options.client == "copilot" and not last:
+        from .lastsaid import last_said
+
+        last = last_said(request.text("transcriptPath"))
+    active = request.flag("stop_hook_active", "stopHookActive")
+    details = {"last": last, "active": "true" if active else ""}
+    error = request.text("error_details", "error")
+    if error or request.failed:
+        details["error"] = error or "the model's API failed"
     return details

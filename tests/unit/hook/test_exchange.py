@@ -75,6 +75,7 @@ def test_a_session_is_told(world: World, client: str) -> None:
             {"hook_event_name": "StopFailure", "error": "rate_limit"},
             {"last": "", "active": "", "error": "rate_limit"},
         ),
+        ({"error": "no model"}, {"last": "", "active": "", "error": "no model"}),
     ],
 )
 def test_stops(world: World, members: dict[str, object], details: dict[str, str]) -> None:
@@ -97,6 +98,62 @@ def test_transcripts_go_along(world: World) -> None:
     assert (first.body, second.body, other.body) == (b"one\n", b"two\n", b"")
     assert first.log
     assert first.log.name == "log.jsonl"
+
+
+@pytest.mark.parametrize("event", ["session-start", "user-prompt", "stop", "session-end"])
+def test_a_session_without_a_transcript(world: World, event: str) -> None:
+    """Nothing is told of one that the client does not keep, such as Codex's for a title, and no
+    message is lost to it."""
+    send(world, "hello")
+    answer = call(world, "codex", event, transcript_path=None, source="startup", prompt="A title!")
+    assert b"hello" not in answer.out
+    assert told(world) == []
+
+
+def test_an_empty_prompt_is_none(world: World) -> None:
+    """Qwen Code announces one after each tool's result: no turn begins, no message goes with it."""
+    send(world, "hello")
+    answer = call(world, "qwen", "user-prompt", prompt="")
+    assert (answer.out, told(world)) == (b"", [])
+
+
+def test_a_failed_stop_hears_no_message(world: World) -> None:
+    """What is printed at Claude Code's StopFailure goes nowhere, so the message waits on."""
+    send(world, "hello")
+    answer = call(world, "claude", "stop", hook_event_name="StopFailure", error="overloaded")
+    assert answer.out == b""
+    assert [event.kind for event in told(world)] == ["stop"]
+
+
+COPILOT_LOG = """\
+{"type":"user.message","data":{"content":"one"}}
+{"type":"assistant.message","data":{"content":"said before"}}
+{"type":"user.message","data":{"content":"two"}}
+{"type":"assistant.message","data":{"content":"","toolRequests":[{"name":"task"}]}}
+{"type":"assistant.message","data":{"content":"a sub-agent's","parentToolCallId":"c-1"}}
+{"type":"assistant.message","data":{"content":"said last"}}
+{"type":"assistant.message","data":{"content":"a sub-agent's","parentToolCallId":"c-1"}}
+{"type":"hook.start","data":{"input":"{\\"type\\":\\"assistant.message\\"}"}}
+{"type":"assistant.mess"""
+
+
+@pytest.mark.parametrize(
+    ("log", "last"),
+    [
+        (COPILOT_LOG, "said last"),
+        (COPILOT_LOG.replace("said last", ""), ""),
+        ("nothing of it\n\udcff".encode("utf-8", "surrogateescape").decode("latin-1"), ""),
+        (None, ""),
+    ],
+)
+def test_copilot_said_last(world: World, log: str | None, last: str) -> None:
+    """Its stop does not say it: the session's log does, since the last prompt."""
+    path = world.home / "events.jsonl"
+    if log is not None:
+        path.write_text(log)
+    call(world, "copilot", "stop", transcriptPath=str(path))
+    (event,) = told(world)
+    assert event.details == {"last": last, "active": ""}
 
 
 def test_one_of_eight_parts_tells(world: World) -> None:
@@ -127,11 +184,17 @@ def test_sub_agents_and_tasks(world: World) -> None:
             "qwen",
             {
                 "tool_name": "shell",
-                "tool_use_id": "c-1",
+                "tool_use_id": "made-up",
+                "tool_call_id": "c-1",
                 "tool_input": {"command": "ls", "n": [1, 2.5, None]},
                 "tool_response": "a\nb",
             },
             ("shell", "c-1", '{"command": "ls", "n": [1, 2.5, null]}', "a\nb"),
+        ),
+        (
+            "qwen",
+            {"tool_name": "shell", "tool_response": {"llmContent": "a\nb", "returnDisplay": "a"}},
+            ("shell", "", "", "a\nb"),
         ),
         (
             "copilot",
@@ -142,7 +205,7 @@ def test_sub_agents_and_tasks(world: World) -> None:
             },
             ("bash", "", '{"command": "ls"}', "a\nb"),
         ),
-        ("custom", {"tool_name": "x", "error": "no"}, ("x", "", "", "no")),
+        ("custom", {"tool_name": "x", "error": "no"}, ("x", "", "", "no", "true")),
     ],
 )
 def test_tools(
@@ -152,7 +215,8 @@ def test_tools(
     call(world, client, "post-tool", **members)
     (event,) = told(world)
     assert event.kind == "post-tool"
-    assert event.details == dict(zip(("tool", "call", "input", "output"), details, strict=True))
+    names = ("tool", "call", "input", "output", "failed")
+    assert event.details == dict(zip(names, details, strict=False))
 
 
 @pytest.mark.parametrize("client", TRANSCRIPT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pannier.clients.transcript import (
     Entry,
@@ -90,7 +91,9 @@ def _tool(event: Event) -> Iterator[Message]:
     tool, call = details.get("tool", ""), details.get("call", "") or event.id
     done, got = details.get("input", ""), details.get("output", "")
     yield _message(event, 0, role="agent", kind="call", text=done, tool=tool, call=call)
-    yield _message(event, 1, role="tool", kind="result", text=got, tool=tool, call=call)
+    failed = details.get("failed") == "true"
+    result = _message(event, 1, role="tool", kind="result", text=got, tool=tool, call=call)
+    yield replace(result, failed=failed)
 
 
 def _message(
