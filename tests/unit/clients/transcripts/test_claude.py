@@ -108,7 +108,7 @@ def test_places(story: str) -> None:
         for message in (e for e in read(parts) if isinstance(e, Message)):
             if message.parent is None:
                 assert message.inner or message.kind == "memory"
-            else:
+            elif message.key not in seen:
                 assert isinstance(message.parent, After)
                 assert message.parent.key in seen
             assert message.position > positions.get(message.inner, -1)
@@ -150,15 +150,40 @@ def test_sub_agent() -> None:
     assert "tool result: Async agent launched successfully. (This" in main
 
 
-@pytest.mark.parametrize("story", ["agent", "background"])
+def test_sub_agents_at_once() -> None:
+    """Each of several sub-agents has a story of its own, tools and all."""
+    entries = read(hand_overs("agents"))
+    agents = dict.fromkeys(e.inner for e in entries if isinstance(e, Message) and e.inner)
+    assert sorted(told(entries, inner=agent) for agent in agents) == [
+        [
+            "turn begins",
+            "client text: look in A",
+            "agent text: Going to A.",
+            'agent call: {"command": "echo inside A", "descriptio',
+            "tool result: inside A",
+            "agent text: A holds cups.",
+            "turn succeeded",
+        ],
+        [
+            "turn begins",
+            "client text: look in B",
+            "agent text: B is empty.",
+            "turn succeeded",
+        ],
+    ]
+
+
+@pytest.mark.parametrize("story", ["agent", "agents", "background"])
 def test_turn_of_its_own(story: str) -> None:
     """When a background task is done, Claude Code asks itself: nobody's prompt, nobody's turn."""
     entries = read(hand_overs(story))
-    assert told(entries)[-4:-2] == [
+    assert [line for line in told(entries) if line.startswith("turn")][:4] == [
+        "turn begins",
+        "turn succeeded",
         "turn of its own begins",
-        "client text: <task-notification>",
+        "turn succeeded",
     ]
-    assert told(entries)[-1] == "turn succeeded"
+    assert told(entries)[-3] == "client text: <task-notification>"
     assert [e.inner for e in entries if isinstance(e, Usage)][-1] == ASKED_ITSELF
     assert sum(isinstance(e, TurnBegins) and not e.inner for e in entries) == 1
 
@@ -243,6 +268,32 @@ def test_fork() -> None:
     forked = ["person text: in the fork", "agent text: forked"]
     assert branch(entries, said["forked"])[1:] == [*one, *forked]
     assert branch(entries)[1:] == [*one, "person text: question two", "agent text: two"]
+
+
+def test_fork_after_a_compaction() -> None:
+    """A fork copies only what came after the compaction; before that lies what was compacted."""
+    before, fork, *_ = by_session("fork-compacted")
+    said = {e.key for e in read(before) if isinstance(e, Message)}
+    new = [e for e in read(fork) if isinstance(e, Message) and e.key not in said]
+    assert [(e.role, e.text) for e in new] == [("person", "in the fork"), ("agent", "forked")]
+    entries = read([*before, *fork])
+    forked = next(e.key for e in entries if isinstance(e, Message) and e.text == "forked")
+    assert branch(entries, forked)[1:3] == ["person text: question one", "agent text: one"]
+
+
+def test_summary_from_a_place_on() -> None:
+    """What a person had summed up from some prompt on is beside the branch."""
+    assert shape(branch(read(hand_overs("summarize")))) == [
+        "memory",
+        "person text: question alpha",
+        "agent text: Answer alpha.",
+        "client compaction: This session is being continued from a p",
+        "memory",
+        "person text: question beta",
+        "agent text: ok",
+        "person text: question delta",
+        "agent text: Answer delta.",
+    ]
 
 
 def test_fork_that_begins_in_the_middle() -> None:
@@ -342,6 +393,28 @@ def test_prompts_while_it_works() -> None:
         "person text: and that",
         "agent text: I saw it.",
         "turn succeeded",
+    ]
+
+
+def test_prompts_typed_ahead() -> None:
+    """One that joins the turn belongs to it; one that has to wait begins the next."""
+    assert told(read(hand_overs("typed-ahead")))[1:17] == [
+        "turn begins",
+        "person text: question alpha",
+        "agent text: Working.",
+        'agent call: {"command": "sleep 4; echo done", "descr',
+        "tool result: done",
+        "person text: also beta",
+        "person text: also gamma",
+        "agent text: All seen.",
+        "turn succeeded",
+        "turn begins",
+        "person text: question delta",
+        "turn succeeded",
+        "turn begins",
+        "agent text: Slow answer.",
+        "turn succeeded",
+        "turn begins",
     ]
 
 
