@@ -5,7 +5,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit conformance bench lint venv engine engine-stop clean
+.PHONY: help demo test test-long test-unit conformance bench lint venv engine engine-stop clean
 
 help:  ## What there is to make
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -16,6 +16,9 @@ demo: venv  ## The main job with real containers: no key, no questions, nothing 
 test: venv  ## All checks and all tests, with a container engine
 	@status=0; scripts/lint || status=$$?; \
 	scripts/with-engine pytest $(PYTEST) || status=$$?; exit $$status
+
+test-long: venv  ## The fault tests that take minutes
+	@pytest tests/long $(PYTEST)
 
 test-unit: venv  ## The tests that need no container engine
 	@pytest tests/unit $(PYTEST)
