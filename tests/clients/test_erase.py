@@ -18,6 +18,8 @@ from .living import Living, living
 NAMES = [name for name, client in clients.CLIENTS.items() if client.events]
 PROMPT = "Tell me of Zanzibar 7431."
 ANSWER = "Zanzibar 7431 is an island of spices."
+TELL_NO_ANSWER = ("copilot",)
+"""Their hook is told that a turn ended, and not with which words."""
 WORD = b"anzibar 7431"
 
 
@@ -25,16 +27,17 @@ WORD = b"anzibar 7431"
 def test_nothing_of_an_erased_thread_is_left(engine: Engine, folder: Path, name: str) -> None:
     """But in what the client keeps in a database of its own, which is named."""
     alive = living(engine, folder / f"erase-{name}", clients.get(name))
+    alive.model.on = {PROMPT: Say(ANSWER)}
     with alive.container() as shell:
-        shell.script(Say(ANSWER))
         shell.run(*alive.client.headless(PROMPT))
     taken = intake.take_in(alive.home, os.environ, seconds=60)
     assert (taken.groups, taken.problems) == ({"scout"}, {})
 
     assert not conversations.keep_up(alive.home, os.environ).problems
     [page] = alive.home.group("scout").conversations.iterdir()
-    said = page.read_text()
-    assert said.index(f"> {PROMPT}\n") < said.index(f"> {ANSWER}\n")
+    _, prompt, after = page.read_text().partition(PROMPT)
+    assert prompt
+    assert f"> {ANSWER}\n" in after or name in TELL_NO_ANSWER
     assert _holding(alive)
 
     done = delete(alive.home, os.environ, "scout")
