@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent.sessions import Sessions
-from agent.tools import TOOLS
+from agent.tools import TOOLS, ToldErrors
 from pannier_agents import (
     CheckpointRow,
     Recall,
@@ -55,7 +55,7 @@ class Conversation:
             init_chat_model(_model()),
             TOOLS,
             system_prompt=_system_prompt(),
-            middleware=[self._record, Recall(group)],
+            middleware=[self._record, ToldErrors(), Recall(group)],
             state_schema=ThreadState,
             checkpointer=saver,
         )

@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
+from langchain.agents.middleware import AgentMiddleware
+from langchain.tools.tool_node import ToolCallRequest
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException, tool
+from langgraph.types import Command
 
 LONGEST = 30_000
 """Characters of a result; of a longer one the beginning and the end are kept."""
@@ -84,9 +90,20 @@ def shortened(text: str) -> str:
     return f"{text[:half]}\n[{len(text) - 2 * half:,} characters are left out]\n{text[-half:]}"
 
 
-def _told(problem: Exception) -> str:
-    return f"error: {problem}"
+class ToldErrors(AgentMiddleware[Any, Any, Any]):
+    """What goes wrong in a tool is told to the model, and does not end the turn."""
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        try:
+            return await handler(request)
+        except (OSError, ValueError, ToolException) as problem:
+            call = request.tool_call
+            words = f"error: {problem}"
+            return ToolMessage(words, tool_call_id=call["id"], name=call["name"], status="error")
 
 
 TOOLS: list[BaseTool] = [read_file, write_file, edit_file, shell]
-"""What goes wrong in them is told to the model."""

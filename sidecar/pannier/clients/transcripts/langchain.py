@@ -29,7 +29,7 @@ from pannier.clients.transcript import (
     TurnEnds,
     Usage,
 )
-from pannier.clients.transcripts.injected import pieces
+from pannier.clients.transcripts.injected import Piece, pieces
 from pannier_hook.events import SESSION_END, STOP, Event
 
 NO_STOP = "the next prompt came, but the turn had not ended"
@@ -155,13 +155,12 @@ def _said(kind: str, data: Json) -> Iterator[_Said]:
     match kind:
         case "human" if mark == "summary":
             yield _Said("client", "compaction", text)
-        case "human" if mark:
+        case "human":
+            # Messages of the queue may also be the prompt with which an agent is started.
             yield from (
                 _Said("person" if piece.kind == "text" else "pannier", piece.kind, piece.text)
-                for piece in pieces(text)
+                for piece in pieces(text) or (Piece("text", text),)
             )
-        case "human":
-            yield _Said("person", "text", text)
         case "ai" | "AIMessageChunk":
             yield from _by_agent(data, text)
         case "tool":
