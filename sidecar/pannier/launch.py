@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from pannier import clients, groups, mounts, owner, running, safefs
 from pannier.engine import Container, ContainerSpec, Engine, images, terminal
+from pannier.engine.life import Life
 from pannier.engine.spec import (
     LABEL_CLIENT,
     LABEL_GROUP,
@@ -33,6 +35,7 @@ from pannier.groups import Group
 from pannier.identity import Identity
 from pannier.mounts.plan import MountPlan
 from pannier.paths import Home
+from pannier.sandbox.recording import Recorder, look
 from pannier.settings import size_in_bytes
 
 _SHOWN = 5
@@ -218,18 +221,34 @@ def run(
     ends = ends or Ends.here()
     spec = specify(home, ready, environ, "run", gate=gate)
     spec = replace(spec, tty=ends.tty, stdin=ends.stdin)
+    recorder, since, container = Recorder(home, environ), time.time_ns(), ""
+    seen: list[Life | None] = []
+
+    def before() -> None:
+        compare(engine, container, spec, gate=gate)
+        seen.append(look(engine, container))
+
+    def begin() -> None:
+        let_go(engine, container, gate=gate)
+        # From here on the client works: to record costs it no time.
+        visit.begins()
+        recorder.began(seen[0])
+
     try:
         container = engine.create(spec)
-        return terminal.foreground(
-            terminal.start_attached(container, ends),
-            engine.environ,
-            ends,
-            before=lambda: compare(engine, container, spec, gate=gate),
-            begin=lambda: let_go(engine, container, gate=gate),
-            forward=lambda number: engine.signal(container, number),
-        )
+        with recorder.visit(container, "run", ready.thread, tty=ends.tty) as visit:
+            status = terminal.foreground(
+                terminal.start_attached(container, ends),
+                engine.environ,
+                ends,
+                before=before,
+                begin=begin,
+                forward=lambda number: engine.signal(container, number),
+            )
+            return visit.ends(status)
     finally:
         engine.remove(spec.name)
+        recorder.ended(engine, container, since)
 
 
 def up(
@@ -255,6 +274,7 @@ def up(
                 return there
         running.report_left_behind(engine, home, folder, tell)
         started = _start_idling(engine, home, ready, environ, gate=gate)
+        Recorder(home, environ).began(look(engine, started))
     return next(c for c in engine.containers(str(home.root), folder) if c.id == started)
 
 

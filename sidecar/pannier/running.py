@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pannier.errors import EngineError, UsageError
 from pannier.paths import Home
 from pannier.safefs import lock
 from pannier.safefs.beneath import like_folder
+from pannier.sandbox.recording import Recorder
 
 DEFAULT_THREAD = "main"
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
@@ -89,7 +91,7 @@ def workdir_of(group: groups.Group, cwd: str | None) -> PurePosixPath:
     return workdir
 
 
-def exec_in(engine: Engine, program: Program, ends: Ends | None = None) -> int:
+def exec_in(engine: Engine, home: Home, program: Program, ends: Ends | None = None) -> int:
     """Run it in this terminal. Returns its status. A signal goes to it and its children."""
     ends = ends or Ends.here()
     command = terminal.exec_attached(
@@ -105,7 +107,12 @@ def exec_in(engine: Engine, program: Program, ends: Ends | None = None) -> int:
             signal = ["sh", "-c", _SIGNAL_ALL, "sh", f"{_MARK}={program.mark}", str(number)]
             engine.exec(program.container.id, signal)
 
-    return terminal.foreground(command, engine.environ, ends, forward=forward)
+    recorder = Recorder(home, engine.environ)
+    with recorder.visit(program.container.id, "exec", program.thread, tty=ends.tty) as visit:
+        status = terminal.foreground(
+            command, engine.environ, ends, begin=visit.begins, forward=forward
+        )
+        return visit.ends(status)
 
 
 def is_at_work(engine: Engine, container: Container, thread: str) -> bool:
@@ -222,6 +229,8 @@ def stop(
     found = engine.containers(str(home.root), home.group(folder).folder)
     if not found:
         groups.get(home, folder)  # A name that is no group's is a mistake, not a success.
+    recorder, since = Recorder(home, engine.environ), time.time_ns()
     for container in found if not dry_run else []:
         engine.stop(container.id, grace=grace)
+        recorder.ended(engine, container.id, since)
     return found

@@ -204,7 +204,7 @@ def _run(
             entrypoint=command[0],
             args=command[1:],
         )
-        return running.exec_in(engine, program, _NO_ENDS)
+        return running.exec_in(engine, home, program, _NO_ENDS)
     wish = Wish(letter.folder, thread=letter.thread, entrypoint=command[0], args=tuple(command[1:]))
     plan = launch.decide(home, wish, environ)
     return launch.run(engine, home, plan, environ, tell, building, _NO_ENDS)

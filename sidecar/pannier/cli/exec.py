@@ -50,7 +50,7 @@ def command(
         args=args,
     )
     if not dry_run:
-        return running.exec_in(engine, program)
+        return running.exec_in(engine, home, program)
     facts = {
         "container": program.container.name,
         "command": list(program.argv),

@@ -18,6 +18,7 @@ from pannier.serve.log import Event, Log, timestamp
 from pannier.serve.memory import Memory, Outcome
 from pannier.serve.observe import LOOK_SECONDS, Observer
 from pannier.serve.queue import QueueWork
+from pannier.serve.sandbox import SandboxWork
 from pannier.serve.state import Place, Report, new_report, take_place
 from pannier.serve.threads import ThreadsWork
 
@@ -37,6 +38,7 @@ class _World:
         self.hands = Hands(home, environ, clock.now)
         self.place = place
         self.queue = QueueWork(home, environ)
+        self.sandbox = SandboxWork(home, environ, clock.now)
         self.threads = ThreadsWork(home, environ, clock.now)
         self.hints = Hints(home, clock.nudge)
 
@@ -66,6 +68,7 @@ class _World:
 
     def chores(self) -> Iterator[Event]:
         yield from self.queue.round()
+        yield from self.sandbox.round(self.observer.engine)
 
     def write(self, report: Report) -> None:
         self.place.write(report)
