@@ -434,7 +434,7 @@ def test_only_a_regular_file_is_read(agent: Agent, make: Callable[[Path], None])
     assert (event.log, event.body, event.details["last"]) == (None, b"", "x")
 
 
-@pytest.mark.parametrize("path", ["", "relative.jsonl", "/\0", "/\ud800", "/" * 5_000, 5, None])
+@pytest.mark.parametrize("path", ["", "relative.jsonl", "/\0", "/\ud800", "/" * 5_000, 5])
 def test_odd_paths(agent: Agent, path: object) -> None:
     """A path that names nothing is no transcript."""
     agent.stop(transcript_path=path)
@@ -475,6 +475,25 @@ def test_two_sessions_have_their_own_cursors(agent: Agent) -> None:
     agent.stop()
     agent.stop(session_id="s-2")
     assert [event.session for event in agent.events() if event.body] == ["s-1", "s-2"]
+
+
+def test_the_cost_is_that_of_what_is_new(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long transcript no more is read than of a short one."""
+    agent.say(*(f"line {number} {'x' * 200}\n" for number in range(20_000)))
+    agent.stop()
+    agent.say("new\n" * 20)
+    read = 0
+    real = posix.pread
+
+    def count(file: int, size: int, offset: int) -> bytes:
+        nonlocal read
+        data = real(file, size, offset)
+        read += len(data)
+        return data
+
+    monkeypatch.setattr(posix, "pread", count)
+    agent.stop()
+    assert read == 2 * cursor.WINDOW + 20 * len("new\n")
 
 
 # ---- sub-agents --------------------------------------------------------------------------------

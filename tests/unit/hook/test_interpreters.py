@@ -71,6 +71,31 @@ def test_events(old_world: World) -> None:
     assert read_back(old_world.start("custom").out.decode()).complete
 
 
+def test_hand_over(old_world: World) -> None:
+    """What happens is told, and what is new in a transcript goes along."""
+    log = old_world.home / "projects" / "s-1.jsonl"
+    inner = log.with_suffix("") / "subagents" / "agent-a.jsonl"
+    inner.parent.mkdir(parents=True)
+    inner.write_text("inner\n")
+    log.write_text("é\n" * 5_000_000)
+    told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(log)}
+    for event in ("session-start", "user-prompt", "stop", "session-end"):
+        answer = old_world.run(event, "--client", "claude", stdin={"source": "resume", **told})
+        assert (answer.status, answer.out, answer.err, answer.errors) == (0, b"", "", [])
+    old_world.run("post-tool", "--client", "qwen", stdin={"tool_input": {"a": 1}, **told})
+    found = [event for _, event in old_world.events()]
+    assert [event.kind for event in found if event.part[0] == 1] == [
+        "session-start",
+        "user-prompt",
+        "records",
+        "stop",
+        "session-end",
+        "post-tool",
+    ]
+    assert b"".join(e.body for e in found if e.kind == "stop") == log.read_bytes()
+    assert found[-1].details["input"] == '{"a": 1}'
+
+
 @pytest.mark.parametrize(
     "stdin",
     [b"", b"[" * 500_000, b'{"a":' * 200_000, b'{"source": "start', b'"\\x', b"9" * 1_000_000],
