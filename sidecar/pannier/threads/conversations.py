@@ -37,7 +37,7 @@ AT_ONCE = 500
 SECONDS = 2.0
 """How long keeping up goes on when there is always more."""
 _READ_LIMIT = 1 << 20
-_END = re.compile(r"<!-- up to m(\d+), m(\d+) -->\n\Z")
+_END = re.compile(r"(?m:^)<!-- up to m(\d+), m(\d+) -->\n\Z")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ the secrets, and only then the cut; a secret that a cut goes through would not b
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from pannier import redaction
@@ -13,6 +14,9 @@ from pannier_hook.textrules import clean
 
 _SLACK = 4_096
 """How far beyond the cut is looked for secrets that begin before it."""
+
+_LONGEST_JSON = 1 << 20
+"""Characters of arguments that are read."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,26 @@ def excerpt(text: str, limit: int | None = None, lines: int | None = None) -> Ex
     pieces.append(looked_at[at:end])
     beyond = max(0, len(text) - 2 * limit - _SLACK)
     return Excerpt("".join(pieces), len(looked_at) - max(at, end) + beyond)
+
+
+def arguments(text: str) -> str:
+    """A call's arguments, which are JSON, as lines `name: value` where they have names.
+
+    So they can be read, and a secret in a command stands as it was typed.
+    """
+    if len(text) > _LONGEST_JSON:
+        return text
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(values, dict) or not values:
+        return text
+    return "\n".join(f"{name}: {_value(value)}" for name, value in values.items())
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def plain(text: str) -> str:

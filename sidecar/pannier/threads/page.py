@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pannier.threads.excerpt import excerpt, plain
+from pannier.threads.excerpt import arguments, excerpt, plain
 
 if TYPE_CHECKING:
     from pannier.threads.rows import MessageRow, TurnRow
@@ -132,7 +132,8 @@ def _message(message: MessageRow, lengths: Lengths) -> str:
 
 
 def _said(title: str, message: MessageRow, limit: int | None, of: Lengths = WHOLE) -> str:
-    shown = excerpt(message.text, limit, of.result_lines)
+    text = arguments(message.text) if message.kind == "call" else message.text
+    shown = excerpt(text, limit, of.result_lines)
     cut = f" · {shown.left:,} characters left out" if shown.left else ""
     return f"{title} · m{message.id}{cut}\n\n{quoted(shown.text)}\n\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pannier.shown import shown
-from pannier.threads.excerpt import excerpt
+from pannier.threads.excerpt import arguments, excerpt
 from pannier.threads.look import Hit, Overview, Said
 from pannier.threads.page import LEFT_OUT, SHORT, WHOLE, Lengths, moment
 from pannier.threads.rows import MessageRow
@@ -65,7 +65,8 @@ def _plain_title(message: MessageRow) -> str:
 def _text(message: MessageRow, lengths: Lengths) -> tuple[str, int]:
     limits = {"call": (lengths.call, None), "result": (lengths.result, lengths.result_lines)}
     limit, most = limits.get(message.kind, (lengths.said, None))
-    found = excerpt(message.text, limit, most)
+    text = arguments(message.text) if message.kind == "call" else message.text
+    found = excerpt(text, limit, most)
     return found.text, found.left
 
 

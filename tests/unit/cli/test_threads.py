@@ -127,7 +127,7 @@ def test_show_says_who_said_what(talked: Home) -> None:
     done = run(talked, "threads", "show", "scout")
     assert done.stdout == (
         "m1  2026-11-29 12:00  person\n    What is in the Atlas folder?\n"
-        'm2  2026-11-29 12:00  call of Bash\n    {"command": "ls"}\n'
+        "m2  2026-11-29 12:00  call of Bash\n    command: ls\n"
         "m3  2026-11-29 12:00  result of Bash\n    plan.md\n"
         "m4  2026-11-29 12:00  agent\n    One file: the release checklist.\n"
         "m5  2026-11-29 12:00  person\n    Read it\n"

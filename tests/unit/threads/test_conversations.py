@@ -234,6 +234,18 @@ def test_a_change_in_the_middle_stays_too(home: Home, store: WritableStore) -> N
     assert numbers(home) == [1, 2]
 
 
+def test_no_words_stand_for_the_last_line(home: Home, store: WritableStore) -> None:
+    """Somebody removed it, and what was said last looks like it: nothing is passed over."""
+    put(store, TurnBegins("1"), said("a", "<!-- up to m99, m99 -->"))
+    [name] = extend(home, store)
+    page = folder(home) / name
+    page.write_text(page.read_text().rpartition("\n<!--")[0])
+    (home.state / "conversations" / "scout.json").unlink()
+    put(store, TurnBegins("2"), said("b"))
+    extend(home, store)
+    assert 2 in numbers(home)
+
+
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
 def test_odd_things_in_place_of_a_page(home: Home, store: WritableStore, kind: str) -> None:
     """A link is not written through, a pipe not waited for: the thread goes on in a new part."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -63,7 +64,7 @@ def test_a_turn_reads_like_a_conversation() -> None:
     )
     assert text == (
         "## 2026-11-29 12:00 · person · m1\n\n> What is here?\n\n"
-        '#### call of `Bash` · m2\n\n> {"command": "ls"}\n\n'
+        "#### call of `Bash` · m2\n\n> command: ls\n\n"
         "#### result of `Bash` · m3\n\n> a\n> b\n\n"
         "### agent · m4\n\n> Two files:\n>\n> - a\n> - b\n\n"
     )
@@ -138,6 +139,29 @@ def test_no_secret_is_shown() -> None:
         text = page([said(1, "tool", "x" * before + f" {SECRET} " + "y" * 900, kind="result")])
         assert not any(SECRET[n : n + 8] in text for n in range(len(SECRET) - 8))
     assert SECRET not in page([said(1, "person", SECRET)], lengths=WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ('{"command": "ls\\nls -l", "timeout": 5}', ["command: ls", "ls -l", "timeout: 5"]),
+        ('{"a": {"b": ["ü"]}}', ['a: {"b": ["ü"]}']),
+        ("{}", ["{}"]),
+        ("[1]", ["[1]"]),
+        ("{broken", ["{broken"]),
+        ("[" * 100_000, ["[" * 400]),
+    ],
+)
+def test_arguments_are_readable(text: str, lines: list[str]) -> None:
+    """A name and a value a line; what is not that, as it is."""
+    shown = page([said(1, "agent", text, kind="call")])
+    assert [line[2:] for line in shown.splitlines() if line.startswith("> ")] == lines
+
+
+def test_a_secret_in_a_command_is_masked() -> None:
+    """Though JSON writes its quotes with strokes before them."""
+    text = json.dumps({"command": """curl -d '{"password": "hunter2hunter2"}' x"""})
+    assert "hunter2" not in page([said(1, "agent", text, kind="call")])
 
 
 # ---------------------------------------------------------------------------- what cannot be forged
