@@ -406,6 +406,27 @@ def test_no_claimed_session_removes_more_than_itself(home: Home, session: str) -
     assert home.group("scout").settings.exists()
 
 
+@pytest.mark.parametrize(
+    ("log", "stays"),
+    [
+        (".claude/settings.json", True),
+        (".claude/elsewhere/agent-7.jsonl", False),
+        ("/{home}/.claude/settings.json", True),
+        (".claude/../.claude/elsewhere/agent-7.jsonl", True),
+    ],
+)
+def test_transcripts_that_were_handed_over_go_too(home: Home, log: str, stays: bool) -> None:
+    """Wherever the hook found one; but what is no transcript stays, whatever a container says."""
+    root = home.group("scout").client("claude")
+    for name in (".claude/settings.json", ".claude/elsewhere/agent-7.jsonl"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("{}")
+    put(home, person("a", "x"), log=log.format(home=root))
+    assert run(home, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert (root / ".claude/settings.json").exists()
+    assert (root / ".claude/elsewhere/agent-7.jsonl").exists() == stays
+
+
 def test_no_link_leads_delete_out_of_the_clients_home(laid_down: Home, tmp_path: Path) -> None:
     """A link in the place of a folder or a file: what it leads to stays."""
     outside = tmp_path / "outside"
