@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
 from pannier.clients.transcripts import gemini as transcript
+from pannier.clients.transcripts.gemini_records import decode
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
 from pannier_hook.clients import CLIENTS as HOOK
@@ -131,11 +132,6 @@ def endpoint(url: str) -> Endpoint:
             "GEMINI_MODEL": "gemini-2.5-flash",
         }
     )
-
-
-def decode(text: str) -> str:
-    """The client escapes these two, and nothing else, in what a hook adds."""
-    return text.replace("&lt;", "<").replace("&gt;", ">")
 
 
 def headless(prompt: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcript import (
+    ASKED_ITSELF,
     Before,
     Entry,
     HeadMoves,
@@ -30,8 +31,6 @@ from pannier.clients.transcripts.codex_state import Rollout, Session
 from pannier.clients.transcripts.jsonlines import Json, load, member, nanoseconds, number, text
 from pannier_hook.events import SESSION_END, STOP, Event
 
-OWN = "client"
-"""Whose turns those are in which nobody asked: a compaction, a review, news of a sub-agent."""
 SCRIPT = "exec"
 """Whose the tools are that a script of the agent's ran."""
 TITLE = "title"
@@ -45,7 +44,8 @@ _TITLE = "Generate a concise, single-line task title "
 def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
     """Keys are `<rollout>:<ordinal>`, with a number behind it where a record says more."""
     session = Session.of(state)
-    entries = [entry for line in lines for entry in _line(event, line, session)]
+    given = (line for line in lines if line.data.strip())
+    entries = [entry for line in given for entry in _line(event, line, session)]
     entries += _unwritten(event, session, bool(lines))
     entries += _ends(event, session)
     return Reading(tuple(entries), session.state())
@@ -116,7 +116,7 @@ def _line(event: Event, line: Line, session: Session) -> Iterator[Entry]:
 
 def _read(record: _Record) -> Iterator[Entry] | Sequence[Entry] | None:
     """What a record says; None when its kind is not known."""
-    kind, payload = record.value.get("type"), record.payload
+    kind, payload = text(record.value.get("type")), record.payload
     match kind:
         case "response_item":
             said = items.item(payload, member(record.value, "metadata"))
@@ -152,23 +152,28 @@ def _begins(record: _Record) -> Iterator[Entry]:
 
 def _said(record: _Record, said: Sequence[Said]) -> Iterator[Entry]:
     """What an item says; in a turn's first question and first answer, the turn begins."""
-    turn = items.turn_of(record.payload) or record.rollout.turn
+    named = items.turn_of(record.payload)
+    turn = record.rollout.ours(named)
     if not record.rollout.inner and any(one.asks for one in said):
-        yield from _asked(record, turn or record.key)
+        record.rollout.turn = named or record.rollout.turn or record.key
+        yield from _asked(record, said, turn or record.key)
     elif any(one.role == "agent" for one in said):
         yield from _works(record, turn)
         record.rollout.answered |= said[-1].kind == "text"
     yield from _messages(record, said)
 
 
-def _asked(record: _Record, turn: str) -> Iterator[Entry]:
+def _asked(record: _Record, said: Sequence[Said], turn: str) -> Iterator[Entry]:
+    """A message of the queue at a stop begins a turn of ours within the client's."""
     rollout = record.rollout
+    if not rollout.open and rollout.ended == turn and all(one.role != "person" for one in said):
+        rollout.within = turn = record.key
     if rollout.open == turn and not rollout.own:
         return
     if rollout.open == turn:
         yield _end(rollout, TurnEnds("succeeded", record.at))
     rollout.answered &= rollout.ended == turn
-    rollout.turn, rollout.asked, rollout.own, rollout.open = turn, True, False, turn
+    rollout.asked, rollout.own, rollout.open = True, False, turn
     yield TurnBegins(turn, record.at)
 
 
@@ -184,7 +189,7 @@ def _works(record: _Record, turn: str) -> Iterator[Entry]:
 
 
 def _whose(rollout: Rollout) -> str:
-    return rollout.inner or (OWN if rollout.own else "")
+    return rollout.inner or (ASKED_ITSELF if rollout.own else "")
 
 
 def _end(rollout: Rollout, ends: TurnEnds) -> TurnEnds:
@@ -194,7 +199,7 @@ def _end(rollout: Rollout, ends: TurnEnds) -> TurnEnds:
 
 def _usage(record: _Record) -> Iterator[Entry]:
     payload, used = record.payload, member(record.payload, "usage")
-    yield from _works(record, text(payload.get("turn_id")) or record.rollout.turn)
+    yield from _works(record, record.rollout.ours(text(payload.get("turn_id"))))
     cached = number(used.get("cached_input_tokens")) or 0
     yield Usage(
         record.key,
@@ -210,13 +215,14 @@ def _usage(record: _Record) -> Iterator[Entry]:
 def _shown(record: _Record) -> Iterator[Entry] | Sequence[Entry] | None:
     """What an event says that no item does."""
     payload, rollout = record.payload, record.rollout
-    kind, turn = text(payload.get("type")), text(payload.get("turn_id")) or record.rollout.turn
+    kind, named = text(payload.get("type")), text(payload.get("turn_id"))
+    turn = rollout.ours(named)
     match kind:
         case "task_started" | "turn_started":
             # Such a record in a main rollout announces the turn of a sub-agent.
             by = member(payload, "turn_attribution").get("parent_turn_id")
             if rollout.inner or not text(by):
-                rollout.turn, rollout.asked = turn, False
+                rollout.begin(named)
             return ()
         case "task_complete" | "turn_complete":
             return _over(record, turn)
@@ -227,7 +233,7 @@ def _shown(record: _Record) -> Iterator[Entry] | Sequence[Entry] | None:
             return _cut(record, turn, TurnEnds("failed", record.at, said))
         case "item_completed":
             if member(payload, "item").get("type") == "EnteredReviewMode":
-                rollout.turn, rollout.asked = turn, False
+                rollout.begin(named)
             said_so = items.shown(payload)
             return None if said_so is None else _messages(record, said_so)
     return () if kind in items.SILENT_EVENTS else None

@@ -26,6 +26,8 @@ class Rollout:
     """The turn that the client began last."""
     asked: bool = True
     """Somebody asked for it. What the client does of its own accord comes without a question."""
+    within: str = ""
+    """Our turn that a message of the queue began within the client's."""
     open: str = ""
     """The turn that what comes belongs to."""
     own: bool = False
@@ -41,6 +43,17 @@ class Rollout:
     """The session and the ordinal that the first message follows."""
     calls: dict[str, str] = field(default_factory=dict)
     """Tools of which the result is still to come, by call."""
+
+    def begin(self, turn: str) -> None:
+        """The client begins a turn."""
+        self.turn, self.asked, self.within = turn or self.turn, False, ""
+        if self.ended == self.turn:
+            self.ended = ""
+
+    def ours(self, turn: str) -> str:
+        """Our turn for one of the client's, "" for the one it began last."""
+        turn = turn or self.turn
+        return self.within if self.within and turn == self.turn else turn
 
     def called(self, call: str, tool: str) -> None:
         if len(call) <= _LONGEST and len(tool) <= _LONGEST:

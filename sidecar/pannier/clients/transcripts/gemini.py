@@ -45,7 +45,7 @@ def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
     `<session>:result:<call>`; a sub-agent's begin with its own id."""
     session = Session.of(state)
     entries: list[Entry] = []
-    for line in lines:
+    for line in (one for one in lines if one.data.strip()):
         entries += _line(event, line, session)
     for log in session.logs.values():
         entries += _settle(log, event)
@@ -134,23 +134,22 @@ def _list(place: _Place, listed: Sequence[Json]) -> Iterator[Entry]:
     log.starting = False
     if not begins:
         log.replace(text(one.get("id")) for one in listed)
-        yield from _goes_on(log, last, says, certain or _is_context_only(listed))
+        _go_on(log, last, says, certain or _is_context_only(listed))
 
 
 def _is_context_only(listed: Sequence[Json]) -> bool:
     return all(records.is_context(one) for one in listed)
 
 
-def _goes_on(log: Log, last: int, says: bool, certain: bool) -> Iterator[Entry]:
+def _go_on(log: Log, last: int, says: bool, certain: bool) -> None:
     """After the message at `last`. A list of which nothing is known says nothing of that."""
     if says:
         log.stands = log.stored = last
     elif certain:
         log.stands = last
         if log.open and log.request > last:
-            ends = _outcome(log)
-            dropped = TurnEnds("failed", ends.at, log.trouble or DROPPED)
-            yield _end(log, ends if log.cancelled else dropped)
+            # What went wrong may be said only now.
+            log.answered, log.trouble = False, log.trouble or DROPPED
 
 
 def _greet(place: _Place, one: Json) -> Iterator[Entry]:
@@ -163,7 +162,7 @@ def _greet(place: _Place, one: Json) -> Iterator[Entry]:
 
 def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entry]:
     log, id = place.log, text(record.get("id"))
-    if record["type"] in records.SHOWN:
+    if text(record.get("type")) in records.SHOWN:
         _note(log, record, said)
         yield from _say(place, said, place.position)
         return
@@ -190,7 +189,7 @@ def _note(log: Log, record: Json, said: Sequence[Said]) -> None:
     """What the client shows of how a turn goes."""
     for one in said:
         log.cancelled |= one.text == records.CANCELLED
-        if record["type"] == "error":
+        if record.get("type") == "error":
             log.trouble = one.text
 
 
@@ -201,7 +200,9 @@ def _asked(place: _Place, id: str, said: Sequence[Said]) -> Iterator[Entry]:
         return
     if log.open:
         yield _end(log, _outcome(log))
-    log.open, log.request = f"{place.owner}:{id}", place.position
+    # A sub-agent has one task, and what the client says to it on the way begins no other.
+    log.open = log.inner or f"{place.owner}:{id}"
+    log.request = place.position
     log.answered, log.cancelled, log.trouble = False, False, ""
     yield TurnBegins(log.open, said[0].at, log.inner)
 

@@ -73,7 +73,7 @@ class Spent:
 
 def message(record: Json) -> Sequence[Said] | None:
     """What a message says, in order; None when its type is not known."""
-    kind = record.get("type")
+    kind = text(record.get("type"))
     at = nanoseconds(record.get("timestamp"))
     if kind == "user":
         return tuple(_user(record, at))

@@ -46,6 +46,8 @@ class Unwritten:
     def take(self, event: Event, has_lines: bool) -> Sequence[Entry]:
         """What the event says about a session without a transcript."""
         self.written = self.written or has_lines or event.log is not None
+        if event.agent:
+            return ()
         if self.written:
             return ()
         if event.kind == USER_PROMPT:
