@@ -84,8 +84,6 @@ class Speaker:
             self.answered, self.final, self.error = True, content.final, ""
         elif content.error:
             self.error = content.error
-        elif content.is_result:
-            self.final = False
 
     def outcome(self, *, stopped: bool) -> tuple[Outcome, str]:
         """How the open turn ended, and why. `stopped`: the client itself said that it did."""

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from tests.unit.clients.transcripts.claude_stories import (
     NAMES,
     STORIES,
     HandOver,
     branch,
-    event_of,
     hand_overs,
     read,
     told,
@@ -19,14 +16,11 @@ from tests.unit.clients.transcripts.claude_stories import (
 from pannier.clients.transcript import (
     ASKED_ITSELF,
     After,
-    HeadMoves,
-    Line,
     Message,
     TurnBegins,
     TurnEnds,
     Usage,
 )
-from pannier_hook.events import Log
 
 MEMORY = "pannier memory: -----BEGIN PANNIER MEMORY "
 
@@ -145,6 +139,8 @@ def test_sub_agent() -> None:
         "turn succeeded",
     ]
     assert [e.output for e in entries if isinstance(e, Usage) and e.inner == agent] == [4]
+    [records] = [part for part in hand_overs("agent") if part.event.kind == "records"]
+    assert told(read([records]), inner=agent)[-1] == "turn succeeded"
     main = told(entries)
     assert "person text: Look around, please." not in main
     assert "tool result: Async agent launched successfully. (This" in main
@@ -373,14 +369,6 @@ def test_api_failure() -> None:
     assert told(entries)[-2] == "client text: API Error: 400 no such thing"
 
 
-def test_stop_that_names_an_error() -> None:
-    """A stop that came in the place of an answer ends a turn that has failed."""
-    lines = numbered([user("u1", None, "one")])
-    stop = event_of("stop", id="0" * 16, details={"last": "", "error": "overloaded"})
-    [end] = [e for e in read([HandOver(stop, lines)]) if isinstance(e, TurnEnds)]
-    assert (end.outcome, end.reason) == ("failed", "overloaded")
-
-
 def test_prompts_while_it_works() -> None:
     """Prompts that come while Claude Code works belong to the turn that they join."""
     entries = read(hand_overs("queued-prompts"))
@@ -477,56 +465,7 @@ def test_picture() -> None:
         "person text: what is this?",
         "person text: [image/png]",
     ]
-
-
-def test_unknown_kinds_are_kept() -> None:
-    """A record of a kind that nobody knows yet is kept as it is, in its place."""
-    record = {"type": "novelty", "uuid": "u2", "parentUuid": "u1", "says": "hello"}
-    system = {"type": "system", "subtype": "novelty", "uuid": "u3", "parentUuid": "u2"}
-    attachment = {"type": "attachment", "uuid": "u4", "attachment": {"type": "novelty"}}
-    lost = {"type": "novelty", "says": "hello"}
-    lines = [json.dumps(one).encode() for one in (record, system, attachment, lost)]
-    parts = [HandOver(event_of("stop", id="0" * 16), numbered(lines))]
-    messages = [e for e in read(parts) if isinstance(e, Message)]
-    assert [(m.role, m.kind, m.text.encode()) for m in messages] == [
-        ("client", "raw", line) for line in lines
-    ]
-    assert messages[0].parent == After("u1")
-    assert messages[1].parent == After("u2")
-
-
-def test_attachment_that_the_model_saw() -> None:
-    """Of an attachment of an unknown kind, what the model was shown is told."""
-    shown = [{"content": [{"type": "text", "text": "a file was changed"}]}, {"content": "by you"}]
-    record = {"type": "attachment", "uuid": "u", "attachment": {"type": "new"}, "rendered": shown}
-    parts = [HandOver(event_of("stop", id="0" * 16), numbered([json.dumps(record).encode()]))]
-    assert told(read(parts)) == ["client text: a file was changed"]
-
-
-def test_back_to_the_beginning() -> None:
-    """A prompt that follows nothing, after others, goes on from where the session began."""
-    lines = [user("u1", None, "one"), user("u2", "u1", "two"), user("u3", None, "again")]
-    entries = read([HandOver(event_of("session-end", id="0" * 16), numbered(lines))])
-    at = next(i for i, e in enumerate(entries) if isinstance(e, HeadMoves))
-    assert entries[at] == HeadMoves(None)
-    said = entries[at + 1]
-    assert isinstance(said, Message)
-    assert said.key == "u3"
-
-
-def test_more_comes_later() -> None:
-    """A stop whose records did not all fit ends no turn: the rest comes with the next event."""
-    lines = numbered([user("u1", None, "one")])
-    log = Log(lines[0].log, 0, more=True)
-    event = event_of("stop", id="0" * 16, details={"last": "x"}, log=log)
-    assert told(read([HandOver(event, lines)])) == ["turn begins", "person text: one"]
-
-
-def test_surrogates() -> None:
-    """Half a character, which no database takes, becomes U+FFFD; whole ones stay."""
-    line = b'{"type":"user","uuid":"u","message":{"content":"a\\ud83d \\ud83d\\ude00 \\u00e9"}}'
-    entries = read([HandOver(event_of("stop", id="0" * 16), numbered([line]))])
-    assert [e.text for e in entries if isinstance(e, Message)] == ["a\ufffd \U0001f600 \u00e9"]
+    assert branch(read(hand_overs("image")))[1:3] == told(read(hand_overs("image")))[2:4]
 
 
 def test_recordings_are_clean() -> None:
@@ -535,34 +474,3 @@ def test_recordings_are_clean() -> None:
         text = file.read_text()
         assert "osVersion" not in text
         assert "/work/" not in text.replace("/workspace/", "")
-
-
-def numbered(lines: list[bytes]) -> tuple[Line, ...]:
-    return tuple(Line(".claude/projects/p/s.jsonl", 1000 * n, data) for n, data in enumerate(lines))
-
-
-def user(uuid: str, parent: str | None, text: str) -> bytes:
-    record = {"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"content": text}}
-    return json.dumps(record).encode()
-
-
-def test_a_fork_after_a_compaction() -> None:
-    """Its file begins with the compaction and what that kept: an answer of a turn that is over."""
-    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
-    summary = {"role": "user", "content": "In short: it is done."}
-    kept = {"role": "assistant", "content": [{"type": "text", "text": "It is done."}]}
-    records: list[dict[str, object]] = [
-        boundary,
-        {**_user("s", "b"), "isCompactSummary": True, "message": summary},
-        {"type": "assistant", "uuid": "a", "parentUuid": "s", "message": kept},
-        {**_user("p", "a"), "message": {"role": "user", "content": "go on"}},
-    ]
-    lines = tuple(Line("log", i, json.dumps(r).encode()) for i, r in enumerate(records))
-    event = event_of("session-end", id=f"{1:016x}", log=Log("log", 0))
-    entries = read([HandOver(event, lines)])
-    assert [e.key for e in entries if isinstance(e, Message)] == ["s", "a", "p"]
-    assert [e.key for e in entries if isinstance(e, TurnBegins)] == ["p"]
-
-
-def _user(uuid: str, parent: str) -> dict[str, object]:
-    return {"type": "user", "uuid": uuid, "parentUuid": parent}
