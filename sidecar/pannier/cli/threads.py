@@ -132,7 +132,7 @@ def search(
     Example:
       pannier threads search 'atlas "release checklist"' --group scout
     """
-    from pannier.threads import look, show, snippet
+    from pannier.threads import look, show
 
     with _opened(context) as store:
         within = look.find(store, thread) if thread is not None else None
@@ -144,7 +144,7 @@ def search(
         return
     for hit in found:
         context.say(show.title_of_hit(hit))
-        context.say("    " + _marked(snippet.snippet(hit.said.message.text, query)))
+        context.say("    " + _marked(show.snippet_of(hit, query)))
     if not found:
         context.tell("Nothing found.")
 

@@ -9,6 +9,7 @@ from pannier.threads.excerpt import arguments, excerpt
 from pannier.threads.look import Hit, Overview, Said
 from pannier.threads.page import LEFT_OUT, SHORT, WHOLE, Lengths, moment
 from pannier.threads.rows import MessageRow
+from pannier.threads.snippet import Snippet, snippet
 
 _INDENT = "    "
 
@@ -45,6 +46,11 @@ def title_of_hit(hit: Hit) -> str:
     return f"{where}  {title_of(message)}{other}"
 
 
+def snippet_of(hit: Hit, query: str) -> Snippet:
+    """Where in the message the query's words stand."""
+    return snippet(_readable(hit.said.message), query)
+
+
 def title_of(message: MessageRow) -> str:
     """Who speaks, and what it is unless it is plain text."""
     tool = f" of {shown(message.tool)[:80]}" if message.tool else ""
@@ -65,9 +71,12 @@ def _plain_title(message: MessageRow) -> str:
 def _text(message: MessageRow, lengths: Lengths) -> tuple[str, int]:
     limits = {"call": (lengths.call, None), "result": (lengths.result, lengths.result_lines)}
     limit, most = limits.get(message.kind, (lengths.said, None))
-    text = arguments(message.text) if message.kind == "call" else message.text
-    found = excerpt(text, limit, most)
+    found = excerpt(_readable(message), limit, most)
     return found.text, found.left
+
+
+def _readable(message: MessageRow) -> str:
+    return arguments(message.text) if message.kind == "call" else message.text
 
 
 def table(found: Sequence[Overview]) -> Iterator[str]:

@@ -58,7 +58,12 @@ def find(
                 for pattern in traces.files(id)
                 for found in _match(home, pattern)
             )
-            whole |= dict.fromkeys(found for log in logs for found in _log(home, log))
+            whole |= dict.fromkeys(
+                found
+                for log in logs
+                for found in _log(home, log)
+                if not any(found[:n] in whole for n in range(1, len(found)))
+            )
             listed = [
                 (found, member)
                 for pattern, member in traces.entries.items()

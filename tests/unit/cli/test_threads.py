@@ -199,7 +199,7 @@ def test_search_finds_words_and_phrases(talked: Home) -> None:
     )
     assert run(talked, "threads", "search", '"checklist release"').stdout == ""
     assert "m3" in run(talked, "threads", "search", "plan.md").stdout
-    assert "m2" in run(talked, "threads", "search", "ls").stdout
+    assert "    command: ls\n" in run(talked, "threads", "search", "ls").stdout
     assert "Nothing found." in run(talked, "threads", "search", "nowhere").stderr
 
 
