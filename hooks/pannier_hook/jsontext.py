@@ -11,6 +11,7 @@ _SPACE = " \t\n\r"
 # Without `json` imported, the scanner cannot make its own error and leaves a SystemError.
 _NOT_JSON = (ValueError, StopIteration, RecursionError, IndexError, SystemError)
 _LONGEST_NUMBER = 20
+_LONGEST_ESCAPE = 12
 
 
 def quote(text: str) -> str:
@@ -27,12 +28,6 @@ def loads(text: str) -> object:
     if _skip(text, end) != len(text):
         raise ValueError("not valid JSON: text after the value")
     return value
-
-
-def members_before_cut(text: str) -> dict[str, object]:
-    """The whole members at the start of a JSON object whose end was cut off."""
-    members, _ = raw_members(text)
-    return {name: value for name, (value, _) in members.items()}
 
 
 def raw_members(text: str) -> tuple[dict[str, tuple[object, str]], tuple[str, str]]:
@@ -65,6 +60,21 @@ def raw_members(text: str) -> tuple[dict[str, tuple[object, str]], tuple[str, st
     except _NOT_JSON:
         pass
     return members, (key, text[begin:])
+
+
+def string_before_cut(text: str) -> str:
+    """The beginning of a JSON string whose end was cut off, as far as it can be read; "" when it is
+    no string."""
+    if text[:1] != '"':
+        return ""
+    # The cut may have split an escape: a character beyond the first 65,536 has two.
+    for length in range(len(text), max(0, len(text) - _LONGEST_ESCAPE), -1):
+        try:
+            found, _ = scanstring(f'{text[:length]}"', 1, True)
+        except _NOT_JSON:
+            continue
+        return found[:-1] if "\ud800" <= found[-1:] <= "\udbff" else found
+    return ""
 
 
 def _skip(text: str, at: int) -> int:

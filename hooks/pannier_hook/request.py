@@ -6,7 +6,7 @@ import posix
 import select
 import time
 
-from .jsontext import loads, members_before_cut, raw_members
+from .jsontext import loads, raw_members, string_before_cut
 
 LIMIT = 1 << 20
 """The most that is read, in bytes."""
@@ -15,6 +15,20 @@ STREAM_LIMIT = 64 << 20
 DEADLINE = 1.0
 """The longest that reading takes, in seconds."""
 _CHUNK = 1 << 16
+_DRAIN = 0.5
+"""The longest that reading what is thrown away takes, in seconds."""
+_LONG = frozenset(
+    {
+        "prompt",
+        "last_assistant_message",
+        "lastAssistantMessage",
+        "prompt_response",
+        "compact_summary",
+        "summary",
+        "tool_response",
+    }
+)
+"""Texts of which the beginning is better than nothing; the beginning of a name is another name."""
 
 
 class Request:
@@ -91,34 +105,41 @@ def read_request(fd: int = 0, *, tolerate_cut: bool = False, deadline: float = D
     """Read the client's JSON object from `fd`.
 
     With `tolerate_cut` an object that is longer than the input's limit, or that does not end
-    within `deadline` seconds, gives its first members: a huge prompt comes after the session id.
-    Raises ValueError when the input is not one JSON
+    within `deadline` seconds, gives its first members, and the beginning of a long text that was
+    cut: a huge prompt comes after the session id. Raises ValueError when the input is not one JSON
     object, and OSError when it cannot be read.
     """
     data, ended = read(fd, deadline=deadline)
     if ended:
         return Request(_object(data))
-    if tolerate_cut:
-        return Request(members_before_cut(data.decode("utf-8", "replace")))
-    raise ValueError("the input was cut: too long, or it did not end in time")
+    if not tolerate_cut:
+        raise ValueError("the input was cut: too long, or it did not end in time")
+    return _beginning(fd, data)
 
 
 def read_tool_request(fd: int = 0) -> Request:
     """Read what a tool did from `fd`, as much as the input's limit allows: of the member that the
-    limit cuts, the beginning of its JSON. What goes beyond is read and thrown away, for a client
-    that writes must not find its end closed. Raises OSError."""
-    data, ended = read(fd)
-    if not ended:
-        _drain(fd, STREAM_LIMIT - len(data))
+    limit cuts, the beginning of its JSON. Raises OSError."""
+    return _beginning(fd, read(fd)[0])
+
+
+def _beginning(fd: int, data: bytes) -> Request:
+    """What there is in the beginning of a JSON object. What goes beyond the input's limit is read
+    and thrown away, for a client that writes must not find its end closed."""
+    if len(data) == LIMIT:
+        _drain(fd, STREAM_LIMIT - LIMIT)
     members, (cut, rest) = raw_members(data.decode("utf-8", "replace"))
+    values = {name: value for name, (value, _) in members.items()}
     raw = {name: text for name, (_, text) in members.items()}
-    if cut:
+    if cut in _LONG and (text := string_before_cut(rest)):
+        values[cut] = text
+    elif cut:
         raw[cut] = rest
-    return Request({name: value for name, (value, _) in members.items()}, raw)
+    return Request(values, raw)
 
 
 def _drain(fd: int, most: int) -> None:
-    until = time.monotonic() + DEADLINE
+    until = time.monotonic() + _DRAIN
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     while most > 0 and (left := until - time.monotonic()) > 0 and poll.poll(left * 1000):

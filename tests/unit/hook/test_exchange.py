@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pannier_hook.events import Event
 from pannier_hook.inbox import file_name
+from pannier_hook.jsontext import string_before_cut
 from pannier_hook.messages import Message, split_messages
 from pannier_hook.unframing import read_back
 
@@ -134,6 +138,7 @@ COPILOT_LOG = """\
 {"type":"assistant.message","data":{"content":"said last"}}
 {"type":"assistant.message","data":{"content":"a sub-agent's","parentToolCallId":"c-1"}}
 {"type":"hook.start","data":{"input":"{\\"type\\":\\"assistant.message\\"}"}}
+{"type":"hook.start","data":{"hookType":"agentStop"}}
 {"type":"assistant.mess"""
 
 
@@ -154,6 +159,19 @@ def test_copilot_said_last(world: World, log: str | None, last: str) -> None:
     call(world, "copilot", "stop", transcriptPath=str(path))
     (event,) = told(world)
     assert event.details == {"last": last, "active": ""}
+
+
+def test_copilot_s_log_is_waited_for(world: World) -> None:
+    """It is written a moment behind; and without what is waited for, not longer than that."""
+    path = world.home / "events.jsonl"
+    path.write_text(COPILOT_LOG.partition('{"type":"hook.start"')[0].replace("said last", "early"))
+    late = threading.Timer(0.2, lambda: path.write_text(COPILOT_LOG))
+    late.start()
+    call(world, "copilot", "stop", transcriptPath=str(path))
+    late.join()
+    path.write_text(COPILOT_LOG.replace("hook.start", "hook.end"))
+    call(world, "copilot", "stop", transcriptPath=str(path))
+    assert [event.details["last"] for event in told(world)] == ["said last"] * 2
 
 
 def test_one_of_eight_parts_tells(world: World) -> None:
@@ -310,13 +328,30 @@ def test_input_that_is_none(world: World, event: str, stdin: bytes) -> None:
     assert (answer.status, answer.out) == (0, b"")
 
 
-def test_a_huge_prompt_and_last_message(world: World) -> None:
-    """What comes before the cut of a long input is told."""
+@pytest.mark.parametrize("client", ["claude", "qwen"])
+def test_a_huge_prompt_and_last_message(world: World, client: str) -> None:
+    """What comes before the cut of a long input is told, and the beginning of the long text."""
     log = world.home / "log.jsonl"
     log.write_text("one\n")
-    call(world, "claude", "stop", last_assistant_message="x" * (2 << 20))
-    (event,) = told(world)
-    assert (event.session, event.body, event.details["last"]) == ("s-1", b"one\n", "")
+    call(world, client, "user-prompt", prompt="é" * (1 << 20))
+    call(world, client, "stop", last_assistant_message="🙂" * (1 << 20))
+    call(world, client, "pre-compact", session_id="s-" + "x" * (2 << 20))
+    first, second, third = told(world)
+    assert (first.session, second.session, third.session) == ("s-1", "s-1", "")
+    for event, text in ((first.details["prompt"], "é"), (second.details["last"], "🙂")):
+        assert 80_000 < len(event) < 1 << 20
+        assert set(event) == {text}
+    assert second.body == (b"one\n" if client == "claude" else b"")
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20), st.data())
+def test_the_beginning_of_a_text_that_was_cut(text: str, data: st.DataObject) -> None:
+    """Wherever the cut is, what can be read is the text's beginning, and nearly all of it."""
+    raw = json.dumps(text)
+    cut = data.draw(st.integers(1, len(raw) - 1))
+    found = string_before_cut(raw[:cut])
+    assert text.startswith(found)
+    assert len(json.dumps(found)) > cut - 12
 
 
 @pytest.mark.parametrize(("event", "most"), [("stop", 2.0), ("session-end", 1.0)])
