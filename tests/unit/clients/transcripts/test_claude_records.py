@@ -7,7 +7,15 @@ import json
 import pytest
 from tests.unit.clients.transcripts.claude_stories import HandOver, event_of, read, told
 
-from pannier.clients.transcript import After, Entry, HeadMoves, Line, Message
+from pannier.clients.transcript import (
+    After,
+    Entry,
+    HeadMoves,
+    Line,
+    Message,
+    TurnBegins,
+    TurnEnds,
+)
 from pannier_hook.events import Event, Log
 
 
@@ -59,6 +67,19 @@ def test_surrogates() -> None:
     line = b'{"type":"user","uuid":"u","message":{"content":"a\\ud83d \\ud83d\\ude00 \\u00e9"}}'
     entries = read([HandOver(event_of("stop", id="0" * 16), numbered([line]))])
     assert [e.text for e in entries if isinstance(e, Message)] == ["a\ufffd \U0001f600 \u00e9"]
+
+
+def test_a_fork_after_a_compaction() -> None:
+    """Its file begins with the compaction and what that kept: an answer of a turn that is over."""
+    summary = json.loads(user("s", "b", "In short: it is done.")) | {"isCompactSummary": True}
+    entries = read_lines(
+        json.dumps({"type": "system", "subtype": "compact_boundary", "uuid": "b"}).encode(),
+        json.dumps(summary).encode(),
+        answer("a", "s", {"type": "text", "text": "It is done."}),
+        user("p", "a", "go on"),
+    )
+    assert [e.key for e in entries if isinstance(e, Message)] == ["s", "a", "p"]
+    assert [e.key for e in entries if isinstance(e, TurnBegins)] == ["p"]
 
 
 def test_what_follows_several_results() -> None:
@@ -163,25 +184,3 @@ def numbered(lines: list[bytes]) -> tuple[Line, ...]:
 def user(uuid: str, parent: str | None, text: str) -> bytes:
     record = {"type": "user", "uuid": uuid, "parentUuid": parent, "message": {"content": text}}
     return json.dumps(record).encode()
-
-
-def test_a_fork_after_a_compaction() -> None:
-    """Its file begins with the compaction and what that kept: an answer of a turn that is over."""
-    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "parentUuid": None}
-    summary = {"role": "user", "content": "In short: it is done."}
-    kept = {"role": "assistant", "content": [{"type": "text", "text": "It is done."}]}
-    records: list[dict[str, object]] = [
-        boundary,
-        {**_user("s", "b"), "isCompactSummary": True, "message": summary},
-        {"type": "assistant", "uuid": "a", "parentUuid": "s", "message": kept},
-        {**_user("p", "a"), "message": {"role": "user", "content": "go on"}},
-    ]
-    lines = tuple(Line("log", i, json.dumps(r).encode()) for i, r in enumerate(records))
-    event = event_of("session-end", id=f"{1:016x}", log=Log("log", 0))
-    entries = read([HandOver(event, lines)])
-    assert [e.key for e in entries if isinstance(e, Message)] == ["s", "a", "p"]
-    assert [e.key for e in entries if isinstance(e, TurnBegins)] == ["p"]
-
-
-def _user(uuid: str, parent: str) -> dict[str, object]:
-    return {"type": "user", "uuid": uuid, "parentUuid": parent}
