@@ -1,38 +1,63 @@
-"""What Copilot CLI's agent said last: its stop does not tell, its log of events does."""
+"""What Copilot CLI's agent said last: its stop does not tell, its log of events does.
+
+The log is written a moment behind (0.1 s was measured), its beginning, too. When it says that the
+hook for this very stop was started, it holds what came before that.
+"""
 
 from __future__ import annotations
 
 import posix
+import time
 
 from .handover import open_log
 from .jsontext import loads
 
-LIMIT = 1 << 22
+LIMIT = 1 << 21
 """The most that is read of a log's end, in bytes."""
 
 _SAID = b'{"type":"assistant.message",'
 _ASKED = b'{"type":"user.message",'
+_HOOK = b'{"type":"hook.'
+_STARTED = b'{"type":"hook.start",'
+_THIS = b'"hookType":"agentStop"'
+PATIENCE = 0.5
+"""Seconds that the log is waited for."""
+_PAUSE = 0.02
 
 
 def last_said(path: str) -> str:
     """The last message since the last prompt in the log at `path`, but a sub-agent's; else ""."""
-    log = open_log(path)
-    if log is None:
-        return ""
-    try:
-        size = posix.fstat(log).st_size
-        start = max(0, size - LIMIT)
-        lines = posix.pread(log, size - start, start).split(b"\n")
-    except OSError:
-        return ""
-    finally:
-        posix.close(log)
+    until = time.monotonic() + PATIENCE
+    lines = _lines(path)
+    while not _has_stopped(lines) and time.monotonic() < until:
+        time.sleep(_PAUSE)
+        lines = _lines(path)
     for line in reversed(lines):
         if line.startswith(_ASKED):
             break
         if line.startswith(_SAID) and (text := _main_text(line)):
             return text
     return ""
+
+
+def _lines(path: str) -> list[bytes]:
+    log = open_log(path)
+    if log is None:
+        return []
+    try:
+        size = posix.fstat(log).st_size
+        start = max(0, size - LIMIT)
+        return posix.pread(log, size - start, start).split(b"\n")
+    except OSError:
+        return []
+    finally:
+        posix.close(log)
+
+
+def _has_stopped(lines: list[bytes]) -> bool:
+    """Whether the last that is said of a hook for a stop is that it was started."""
+    of_stop = (line for line in reversed(lines) if line.startswith(_HOOK) and _THIS in line)
+    return next(of_stop, b"").startswith(_STARTED)
 
 
 def _main_text(line: bytes) -> str:

@@ -17,6 +17,7 @@ from pannier.endpoint.answers import Call, Fail, Late, Say
 from pannier.errors import VerifyError
 from pannier.verify.shell import EventShell
 
+from .habits import HABITS
 from .living import Living
 
 ONE = "Please do the first thing."
@@ -36,6 +37,7 @@ SUMMARY = "They did two things, and then a third one."
 COUNTED = "There are three mugs."
 
 ECHO = "echo the-kettle-is-on"
+MEMORY = "/workspace/agent/memory"
 Story = Callable[[Living], None]
 
 
@@ -240,6 +242,20 @@ def _enter(terminal: Terminal, line: str, until: str, *, shown: str = "") -> Non
     raise VerifyError(f"not on its screen: {until!r}", terminal.screen())
 
 
+def plain(living: Living) -> None:
+    """For the clients of whom only events tell: a turn with tool calls, and one that fails."""
+    habits = HABITS[living.client.name]
+    living.model.on = {FAILING: Fail(400)}
+    with living.container() as shell:
+        shell.script(
+            *habits.create(f"{MEMORY}/tea/tea.md", "No sugar.\n"),
+            habits.change(f"{MEMORY}/missing.md", "one", "other")[0],
+            Say("The first thing is done."),
+        )
+        shell.run(*living.client.headless(ONE))
+        _fails(shell, *living.client.headless(FAILING))
+
+
 def _until(done: Callable[[], bool], *, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not done():
@@ -248,3 +264,4 @@ def _until(done: Callable[[], bool], *, seconds: float = 30) -> None:
 
 
 STORIES: dict[str, Story] = {"claude": claude, "codex": codex_, "gemini": gemini_}
+PLAIN_STORIES = dict.fromkeys(("qwen", "copilot", "opencode"), plain)

@@ -29,6 +29,7 @@ from .stories import (
     FAILING,
     FORKED,
     ONE,
+    PLAIN_STORIES,
     PROMPTS,
     SLOW,
     STORIES,
@@ -44,8 +45,7 @@ FAILED_TOOLS = {
     "claude": ("File does not exist", "Exit code 1"),
     # The command within the first script said nothing.
     "codex": ("", "Script failed"),
-    # A command's exit status is no failure to Gemini CLI.
-    "gemini": ("File not found",),
+    "gemini": ("File not found", "Exit Code: 1"),
 }
 READABLE_SUMMARY = ("claude", "gemini")
 """What stands for the past of a Codex session is encrypted for its model."""
@@ -106,8 +106,20 @@ def told(
     request: pytest.FixtureRequest, engine: Engine, folder: Path, open_stores: ExitStack
 ) -> Told:
     """A client that was driven through its story, and whose spool was taken in."""
-    alive = living(engine, folder / f"threads-{request.param}", clients.get(request.param))
-    STORIES[request.param](alive)
+    return _told(engine, folder, open_stores, request.param)
+
+
+@pytest.fixture(scope="module", params=list(PLAIN_STORIES))
+def told_plainly(
+    request: pytest.FixtureRequest, engine: Engine, folder: Path, open_stores: ExitStack
+) -> Told:
+    """The same for a client whose transcript is not read."""
+    return _told(engine, folder, open_stores, request.param)
+
+
+def _told(engine: Engine, folder: Path, open_stores: ExitStack, client: str) -> Told:
+    alive = living(engine, folder / f"threads-{client}", clients.get(client))
+    {**STORIES, **PLAIN_STORIES}[client](alive)
     spool = alive.home.group("scout").spool
     events = {file.name: file.read_bytes() for file in (spool / "new").iterdir()}
     _take_in(alive)
@@ -127,7 +139,9 @@ def _stored(message: MessageRow) -> Item:
     if message.kind == "call" and text.startswith("{"):
         text = json.dumps(json.loads(text), sort_keys=True)
     tool = message.tool if message.kind == "call" else ""
-    return Item(message.role, message.kind, text, message.call, tool)
+    # Gemini CLI's transcript puts the tool's name before the id that went over the wire.
+    call = message.call.removeprefix(f"{message.tool}__")
+    return Item(message.role, message.kind, text, call, tool)
 
 
 def test_everything_once_and_in_order(told: Told) -> None:
@@ -224,3 +238,34 @@ def test_handing_over_again_adds_nothing(told: Told) -> None:
         (told.living.home.group("scout").spool / "new" / name).write_bytes(event)
     _take_in(told.living)
     assert (told.messages, told.turns, told.store.thread(told.thread.id)) == before
+
+
+def test_events_alone(told_plainly: Told) -> None:
+    """Without its transcript a client's prompts, calls, results and last messages are stored, once
+    and in order, and so are the outcomes of its turns."""
+    name = told_plainly.client
+    quote = '"{}"'.format if name == "opencode" else str
+    shown = [(m.role, m.kind) for m in told_plainly.messages]
+    first = shown.index(("agent", "text"))
+    assert shown[0] == ("person", "text")
+    assert set(shown[1:first]) == {("agent", "call"), ("tool", "result")}
+    assert shown[1:first:2] == [("agent", "call")] * ((first - 1) // 2)
+    assert shown[first + 1 :] == [("person", "text")]
+    assert [m.text for m in told_plainly.messages if m.role == "person"] == [
+        quote(ONE),
+        quote(FAILING),
+    ]
+    assert told_plainly.said("The first thing is done.").id == told_plainly.messages[first].id
+    *_, missing = (m for m in told_plainly.messages if m.kind == "result")
+    assert [m for m in told_plainly.messages if m.failed] == [missing]
+    # Qwen Code tells nobody of a turn that failed when there is no terminal.
+    failed = "" if name == "qwen" else "failed"
+    assert [turn.outcome for turn in told_plainly.turns] == ["succeeded", failed]
+
+
+def test_tool_results_as_the_model_had_them(told_plainly: Told) -> None:
+    """What a tool gave is stored as the endpoint saw it, beside its call."""
+    asked = [request for request, _ in told_plainly.given if request.tools]
+    results = [m.text.strip() for m in told_plainly.messages if m.kind == "result"]
+    assert results
+    assert all(any(request.holds(text) for request in asked) for text in results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import threading
 import time
@@ -282,6 +283,51 @@ def test_without_a_spool(world: World, event: str, client: str) -> None:
     without = call(world, client, event, source="resume")
     assert (without.status, bool(without.out)) == (0, bool(with_spool.out))
     assert not world.spool.exists()
+
+
+# Without root's right to pass by every mode.
+LESS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+def no_room() -> None:
+    """No file can get any bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["full", "read-only"])
+@pytest.mark.parametrize("folders", [True, False], ids=["used before", "new"])
+def test_a_spool_that_takes_nothing(world: World, full: bool, folders: bool) -> None:
+    """The agent gets its answer all the same, and what is new in its transcript comes later."""
+    log = world.home / "log.jsonl"
+    log.write_text("one\n")
+    if folders:
+        call(world, "claude", "stop")
+        told(world)
+        log.write_text("one\ntwo\n")
+    kept = [world.spool, *world.spool.glob("*")]
+    for folder in [] if full else kept:
+        folder.chmod(0o555)
+    send(world)
+    members = {"session_id": "s-1", "transcript_path": str(log), "source": "startup"}
+    for event in ("session-start", "user-prompt", "stop", "session-end"):
+        done = subprocess.run(
+            [*LESS, *world.command(event, "--client", "claude")],
+            input=json.dumps(members).encode(),
+            capture_output=True,
+            env=world.environment(),
+            preexec_fn=no_room if full else None,
+        )
+        assert (done.returncode, bool(done.stdout)) == (
+            0,
+            event in ("session-start", "user-prompt"),
+        )
+    for folder in kept:
+        folder.chmod(0o755)
+    assert told(world) == []
+    call(world, "claude", "stop")
+    (event,) = told(world)
+    assert event.body == (b"one\ntwo\n"[4 * folders :])
+    assert list((world.spool / "tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("client", OTHERS)
