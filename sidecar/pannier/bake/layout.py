@@ -12,7 +12,7 @@ from typing import Any
 from pannier.bake.formats import as_json
 from pannier.bake.merge import Leaf
 from pannier.clients.client import HOOK_PROGRAM, Client, Link
-from pannier.engine.recipes import DOCKERFILE, SKELETON, Sources, rootfs
+from pannier.engine.recipes import DOCKERFILE, SKELETON, Sources, python_package, rootfs
 from pannier.errors import PannierError
 from pannier_hook import VERSION
 
@@ -49,7 +49,8 @@ def tree(client: Client, sources: Sources) -> Tree:
     baked = rootfs(client)
     stage = _last_stage(sources.files.get(f"images/{client.name}/{DOCKERFILE}", b"").decode())
     hook: dict[str, Content] = {
-        f"{HOOK_FOLDER}/{path}": content for path, content in sources.below("hooks").items()
+        f"{HOOK_FOLDER}/{path}": content
+        for path, content in (sources.below("hooks") | python_package(client, sources)).items()
     }
     if f"{HOOK_FOLDER}/bin/pannier-hook" not in hook:
         raise PannierError("this installation lacks the hook", "Install pannier again.")

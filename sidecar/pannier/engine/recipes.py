@@ -111,13 +111,19 @@ def recipes(client: Client, sources: Sources, *, base: str, hook_version: str) -
         f"pannier-{client.name}",
         {
             **sources.below(f"images/{client.name}"),
-            **(sources.below("agents") if _PYTHON.search(dockerfile) else {}),
+            **python_package(client, sources),
             **_under("rootfs", rootfs(client)),
         },
         {name: shared[name].tag for name in sorted(wanted)},
         {"pannier.client": client.name, "pannier.hook": hook_version, "pannier.base": base},
     )
     return [*shared.values(), own]
+
+
+def python_package(client: Client, sources: Sources) -> dict[str, bytes]:
+    """`pannier_agents`, for a client whose agents are in Python; else nothing."""
+    dockerfile = sources.files.get(f"images/{client.name}/{DOCKERFILE}", b"")
+    return sources.below("agents") if _PYTHON.search(dockerfile) else {}
 
 
 def rootfs(client: Client) -> dict[str, bytes | Link]:

@@ -9,6 +9,7 @@ import tarfile
 import pytest
 from tests.unit.images.fakes import CLIENT, SOURCES
 
+from pannier import clients
 from pannier.clients.client import Client, Link
 from pannier.engine.recipes import Recipe, Sources, read_sources, recipes, rootfs
 from pannier.errors import PannierError
@@ -98,6 +99,26 @@ def test_a_changed_hook_leaves_the_images_below_alone() -> None:
     before, after = made(), made(sources=changed("hooks/pannier_hook/main.py"))
     assert after[0].tag == before[0].tag
     assert after[1].tag != before[1].tag
+
+
+def test_agents_in_python_get_their_package() -> None:
+    """An image that copies it has `pannier_agents` in its context; a change of it changes no other
+    image."""
+    package = {"agents/pannier_agents/recall.py": b"old"}
+    dockerfile = b"ARG AGENT\nARG HOOK\nFROM ${AGENT}\nCOPY pannier_agents/ /p/\n"
+
+    def images(dockerfile: bytes, content: bytes) -> list[str]:
+        files = {**SOURCES.files, **package, "images/toy/Dockerfile": dockerfile}
+        files["agents/pannier_agents/recall.py"] = content
+        return [recipe.tag for recipe in made(sources=Sources(files))]
+
+    before, after = images(dockerfile, b"old"), images(dockerfile, b"new")
+    assert before[:2] == after[:2]
+    assert before[2] != after[2]
+    plain = SOURCES.files["images/toy/Dockerfile"]
+    assert images(plain, b"old") == images(plain, b"new")
+    found = recipes(clients.get("langchain"), read_sources(), base=BASE, hook_version="0.1.0")[-1]
+    assert "pannier_agents/recall.py" in found.context
 
 
 def test_labels_name_client_hook_and_base() -> None:

@@ -237,15 +237,20 @@ def _mark(data: Json) -> str:
 
 def _usage(key: str, model: str, usage: Json) -> Usage:
     cached = _inner(usage, "input_token_details")
-    read, written = int(cached.get("cache_read") or 0), int(cached.get("cache_creation") or 0)
+    read, written = _count(cached, "cache_read"), _count(cached, "cache_creation")
     return Usage(
         key,
         model,
-        input=max(0, int(usage["input_tokens"]) - read - written),
-        output=int(usage["output_tokens"]),
+        input=max(0, _count(usage, "input_tokens") - read - written),
+        output=_count(usage, "output_tokens"),
         cache_read=read,
         cache_write=written,
     )
+
+
+def _count(usage: Json, name: str) -> int:
+    count = usage.get(name)
+    return count if type(count) is int and 0 <= count < 1 << 53 else 0
 
 
 def _inner(data: Json, name: str) -> Json:
