@@ -89,8 +89,7 @@ def delete(home: Home, environ: Mapping[str, str], ref: str) -> Deleted:
         paths = home.group(found.thread.grp)
         kept: list[str] = []
         for client, of in found.found.items():
-            sessions = [s.session for s in found.sessions if s.client == client]
-            for reason in traces.remove(paths, client, of, sessions):
+            for reason in traces.remove(paths, client, of):
                 kept.append(f"client/{client}/{reason}")
         if paths.root.is_dir():
             conversations.forget(home, found.thread.grp, found.thread.key)

@@ -34,6 +34,7 @@ Parts = tuple[str, ...]
 class Found:
     """What lies below the HOME of a client, as the names that lead to it."""
 
+    sessions: tuple[str, ...] = ()
     whole: tuple[Parts, ...] = ()
     """Files and folders of the sessions alone."""
     listed: tuple[tuple[Parts, str], ...] = ()
@@ -73,21 +74,21 @@ def find(
             databases = [found for pattern in traces.databases for found in _match(home, pattern)]
     except (FileNotFoundError, UnsafePath):
         return Found()
-    return Found(tuple(whole), tuple(listed), tuple(databases))
+    return Found(tuple(ids), tuple(whole), tuple(listed), tuple(databases))
 
 
-def remove(
-    paths: GroupPaths, client: str, found: Found, sessions: Sequence[str]
-) -> tuple[str, ...]:
+def remove(paths: GroupPaths, client: str, found: Found) -> tuple[str, ...]:
     """Remove what was found. Returns what stays, each with the reason."""
     kept: list[str] = []
+    if not (found.whole or found.listed):
+        return ()
     with safefs.open_directory(paths.root, paths.clients.name, client) as home:
         for parts in found.whole:
             with _telling(kept, parts):
-                kept += _remove(home, parts)
+                kept += (f"{'/'.join(parts)}/{reason}" for reason in _remove(home, parts))
         for parts, member in found.listed:
             with _telling(kept, parts):
-                _strike(home, parts, member, sessions)
+                _strike(home, parts, member, found.sessions)
     return tuple(kept)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from pannier.cli import pannier
 from pannier.clients.transcript import After, Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
+from pannier.threads.delete import delete
 from pannier.threads.locking import writing
 from pannier_hook.events import Event, Log
 
@@ -367,6 +369,34 @@ def test_what_comes_late_does_not_bring_it_back(laid_down: Home) -> None:
     new = {"session": "a-new-session", "at": time.time_ns()}
     put(laid_down, TurnBegins("1"), person("n", "new"), **new)
     assert "new" in run(laid_down, "threads", "search", "new").stdout
+
+
+@pytest.mark.parametrize("step", ["traces.remove", "conversations.forget", "WritableStore.erase"])
+def test_killed_while_erasing_it_is_done_again(
+    laid_down: Home, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Until all is gone the thread can be named."""
+
+    def killed(*args: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        place = "writer" if step.startswith("W") else "delete"
+        patch.setattr(f"pannier.threads.{place}.{step}", killed)
+        with pytest.raises(KeyboardInterrupt):
+            delete(laid_down, os.environ, "scout")
+    assert run(laid_down, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert run(laid_down, "threads", "list").stdout == ""
+    assert not any(SESSION in name for name in left(laid_down))
+
+
+def test_delete_works_without_the_group(talked: Home) -> None:
+    """Somebody removed its folder: what was said in it can still be erased."""
+    shutil.rmtree(talked.group("scout").root)
+    assert "scout/main" in run(talked, "threads", "list").stdout
+    assert run(talked, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert run(talked, "threads", "list").stdout == ""
+    assert not talked.group("scout").root.exists()
 
 
 def test_delete_asks_or_wants_a_yes(laid_down: Home) -> None:
