@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,12 @@ def shown(message: AnyMessage) -> str:
     if isinstance(message, ToolMessage):
         return ""
     calls: list[Any] = message.tool_calls if isinstance(message, AIMessage) else []
-    done = [f"· {call['name']} {' '.join(map(str, call['args'].values()))[:100]}" for call in calls]
+    done = [f"· {call['name']} {_words(call['args'])}" for call in calls]
     return "\n".join([*([message.text] if message.text.strip() else []), *done])
+
+
+def _words(arguments: Mapping[str, object]) -> str:
+    return " ".join(" ".join(map(str, arguments.values())).split())[:100]
 
 
 def _model() -> str:

@@ -18,7 +18,7 @@ class Sessions:
 
     def __init__(self, home: Path, thread: str) -> None:
         name = quote(thread, safe=" ")
-        if len(name) > LONGEST or name.startswith("."):
+        if not name or name.startswith(".") or len(name) > LONGEST:
             name = blake2b(thread.encode("utf-8", "replace"), digest_size=20).hexdigest()
         self._file = home / FOLDER / name
 
