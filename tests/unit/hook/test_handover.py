@@ -361,31 +361,44 @@ def test_a_failing_disk_loses_nothing(agent: Agent, call: str) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("number", range(1, 9))
-def test_killed_between_parts(agent: Agent, number: int) -> None:
-    """A hook that is killed between two renames has moved no cursor past what it gave."""
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "rename", "close"])
+def test_killed_anywhere(agent: Agent, call: str) -> None:
+    """A hook that is killed at any call has moved no cursor past what it gave."""
     said = [f"line {number:03d} {'x' * 50}" for number in range(25)]
     agent.say(*(f"{line}\n" for line in said))
+    agent.say("inner\n", file=agent.inner / "agent-x.jsonl")
+    for number in range(1, 100):
+        if not killed(agent.stop, call, number):
+            break
+        given = lines(agent.take())
+        agent.stop()
+        again = lines(agent.take())
+        assert {*given, *again} == {*said, "inner"}
+        assert [line for line in again if line != "inner"] in ([], said)
+        for cursor_file in (agent.spool / "cursors").iterdir():
+            cursor_file.unlink()
+    else:
+        pytest.fail("it was never done")
+    assert number > 3
+
+
+def killed(act: Callable[[], None], call: str, number: int) -> bool:
+    """Do it in a process that dies at its `number`th system call of this kind; whether it did."""
     child = os.fork()
     if not child:
-        real, left = posix.rename, number
+        real, left = getattr(posix, call), number
 
-        def rename(*args: object, **named: object) -> None:
+        def deadly(*args: object, **named: object) -> object:
             nonlocal left
             left -= 1
             if not left:
                 os.kill(os.getpid(), signal.SIGKILL)
-            real(*args, **named)  # type: ignore[arg-type]
+            return real(*args, **named)
 
-        posix.rename = rename
-        agent.stop()
+        setattr(posix, call, deadly)
+        act()
         os._exit(0)
-    os.waitpid(child, 0)
-    given = lines(agent.take())
-    agent.stop()
-    again = lines(agent.take())
-    assert [*dict.fromkeys([*given, *again])] == said
-    assert again == [] or again == said
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
 def test_without_a_spool_it_comes_later(agent: Agent) -> None:
