@@ -362,9 +362,10 @@ def test_a_failing_disk_loses_nothing(agent: Agent, call: str) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "rename", "close"])
-def test_killed_anywhere(agent: Agent, call: str) -> None:
+def test_killed_anywhere(agent: Agent, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """A hook that is killed at any call has moved no cursor past what it gave."""
-    said = [f"line {number:03d} {'x' * 50}" for number in range(25)]
+    monkeypatch.setattr(handover, "_FLUSHED", 200)
+    said = [f"line {number:03d} {'x' * 50}" for number in range(12)]
     agent.say(*(f"{line}\n" for line in said))
     agent.say("inner\n", file=agent.inner / "agent-x.jsonl")
     for number in range(1, 100):
