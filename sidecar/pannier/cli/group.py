@@ -11,6 +11,7 @@ from pannier.cli.context import Context
 from pannier.errors import PannierError, described
 from pannier.groups import Group
 from pannier.paths import Home
+from pannier.settings import Conversations
 from pannier.shown import shown
 
 
@@ -127,12 +128,18 @@ def show(context: Context, folder: str, as_json: bool) -> None:
         "network": settings.network,
         "limits": f"memory {settings.limits.memory}, cpus {settings.limits.cpus:g}, "
         f"processes {settings.limits.processes}",
+        "conversations": _kept(settings.conversations),
         "env_from": ", ".join(settings.env_from) or "nothing",
         "mounts": ", ".join(f"{m.source} → {m.target} ({m.mode})" for m in settings.mounts)
         or "none asked for",
     }
     for name, value in rows.items():
-        context.say(f"{name + ':':<14}{value}")
+        context.say(f"{name + ':':<15}{value}")
+
+
+def _kept(pages: Conversations) -> str:
+    days = "for ever" if pages.keep_days is None else f"for {pages.keep_days} days"
+    return f"kept {days}" + ("" if pages.keep is None else f", {pages.keep} files at most")
 
 
 def _wrong(home: Home, folder: str, error: str) -> dict[str, Any]:
