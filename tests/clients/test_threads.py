@@ -264,8 +264,10 @@ def test_events_alone(told_plainly: Told) -> None:
 
 
 def test_tool_results_as_the_model_had_them(told_plainly: Told) -> None:
-    """What a tool gave is stored as the endpoint saw it, beside its call."""
+    """What a tool gave is stored as the endpoint saw it. Copilot CLI tells the model more of an
+    error than the hook."""
     asked = [request for request, _ in told_plainly.given if request.tools]
-    results = [m.text.strip() for m in told_plainly.messages if m.kind == "result"]
+    given = [m for m in told_plainly.messages if m.kind == "result"]
+    results = [m.text for m in given if not (m.failed and told_plainly.client == "copilot")]
     assert results
     assert all(any(request.holds(text) for request in asked) for text in results)
