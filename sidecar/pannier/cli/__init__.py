@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "exec": "Run the client in the container that is up.",
     "stop": "Stop and remove every container of a group.",
     "ps": "List the containers of this home.",
+    "stats": "Say what a group's containers use.",
     "send": "Send an agent a message.",
     "queue": "List the messages that wait for agents.",
     "memory": "Look at what a group remembers.",

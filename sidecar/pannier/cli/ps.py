@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
 from pannier import groups, running
+from pannier.cli.columns import columns, lasted
 from pannier.cli.context import Context
 from pannier.engine import Engine
+from pannier.engine.spec import read_mounts_label
+from pannier.errors import EngineError
+from pannier.sandbox.history import Entry, history
 
 
 @click.command("ps")
 @click.argument("folder", required=False)
+@click.option("--all", "-a", "with_past", is_flag=True, help="Also those that are gone.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="With --all: so many, the newest first.",
+)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_obj
-def command(context: Context, folder: str | None, as_json: bool) -> None:
+def command(
+    context: Context, folder: str | None, with_past: bool, limit: int, as_json: bool
+) -> None:
     """List the containers of this home, or of the group FOLDER.
+
+    With --all also past ones: how they ended, whether memory ran out, how long they ran.
 
     \b
     Example:
       pannier ps --json
+      pannier ps scout --all
     """
     home = context.home()
-    engine = Engine.find(context.environ)
     if folder is not None:
         groups.get(home, folder)
+    if with_past:
+        _show_past(
+            context, history(home, context.environ, _engine(context), folder, limit), as_json
+        )
+        return
+    engine = Engine.find(context.environ)
     found = engine.containers(str(home.root), folder)
     left = {c.id for c in found if running.left_behind(engine, c)}
     if as_json:
@@ -49,7 +73,71 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
     for c in found:
         state = f"{c.state} (left behind)" if c.id in left else c.state
         rows.append((c.name, c.group, c.client, c.role, c.thread, state, c.created, c.image))
-    # As docker prints it: never cut, so that it can be copied and piped.
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        context.say("  ".join(map(str.ljust, row, widths)).rstrip())
+    for line in columns(rows):
+        context.say(line)
+
+
+def _engine(context: Context) -> Engine | None:
+    """Without one there is still the past to show."""
+    try:
+        return Engine.find(context.environ)
+    except EngineError as error:
+        context.tell(f"As it was last known: {error.message}")
+        return None
+
+
+def _show_past(context: Context, found: list[Entry], as_json: bool) -> None:
+    if as_json:
+        context.print_json([_as_data(entry) for entry in found])
+        return
+    rows = [("NAME", "GROUP", "CLIENT", "ROLE", "THREAD", "STATE", "STARTED", "RAN", "IMAGE")]
+    for entry in found:
+        life, seconds = entry.life, entry.seconds
+        ran = "" if seconds is None else lasted(seconds)
+        threads = ",".join(sorted({life.thread, *(one.thread for one in entry.attachments)}))
+        row = (life.name, life.group, life.client, life.role, threads, str(entry))
+        rows.append((*row, _time(life.started) or "", ran, life.image))
+    for line in columns(rows):
+        context.say(line)
+
+
+def _as_data(entry: Entry) -> dict[str, object]:
+    life = entry.life
+    return {
+        "id": life.id,
+        "name": life.name,
+        "group": life.group,
+        "client": life.client,
+        "role": life.role,
+        "thread": life.thread,
+        "state": entry.state,
+        "status": life.status,
+        "out_of_memory": life.oom,
+        "created": _time(life.created),
+        "started": _time(life.started),
+        "ended": _time(life.ended),
+        "seconds": entry.seconds,
+        "image": life.image,
+        "image_id": life.digest,
+        "memory": life.memory,
+        "cpus": life.cpus,
+        "mounts": [
+            {"source": str(m.source), "target": str(m.target), "mode": m.mode}
+            for m in read_mounts_label(life.mounts)
+        ],
+        "attached": [
+            {
+                "by": one.kind,
+                "thread": one.thread,
+                "terminal": one.tty,
+                "began": _time(one.began),
+                "ended": _time(one.ended),
+                "status": one.status,
+            }
+            for one in entry.attachments
+        ],
+    }
+
+
+def _time(at: int) -> str | None:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at // 10**9)) if at else None

@@ -7,6 +7,7 @@ import time
 import click
 
 from pannier import groups, sending
+from pannier.cli.columns import columns
 from pannier.cli.context import Context
 from pannier.cli.send import described
 from pannier.errors import UsageError
@@ -89,6 +90,5 @@ def _show(context: Context, rows: list[Waiting]) -> None:
                 brief(text, _TEXT),
             )
         )
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        context.say("  ".join(map(str.ljust, line, widths)).rstrip())
+    for line in columns(table):
+        context.say(line)

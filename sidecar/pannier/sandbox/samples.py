@@ -98,7 +98,7 @@ def past(records: Records, group: str, since: int) -> Past | None:
     """What the group's containers used since then (seconds since 1970); None: nobody looked."""
     row = records.db.execute(
         "SELECT sum(span), sum(cpu * span) / sum(span), max(cpu_most), "
-        "CAST(sum(memory * span) / sum(span) AS INTEGER), max(memory_most) "
+        "CAST(sum(samples.memory * span) / sum(span) AS INTEGER), max(memory_most) "
         "FROM samples JOIN containers ON containers.id = container WHERE grp = ? AND at > ?",
         (group, since),
     ).fetchone()
