@@ -44,7 +44,7 @@ class After:
 
 @dataclass(frozen=True)
 class Before:
-    """The last message of a session whose position is less than this one."""
+    """The message of a session that was said last of those whose position is less than this one."""
 
     session: str
     position: int

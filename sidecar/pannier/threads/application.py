@@ -240,10 +240,11 @@ class _Application:
         if isinstance(place, After):
             return self.known.get(_key(place.key))
         self.flush()
+        # By age, not by position: what was taken back has positions that came again since.
         found = self.db.execute(
             "SELECT messages.id FROM messages JOIN sessions ON sessions.id = messages.session"
             " WHERE sessions.scope = ? AND sessions.session = ? AND inner = '' AND position < ?"
-            " ORDER BY position DESC, messages.id DESC LIMIT 1",
+            " ORDER BY messages.id DESC LIMIT 1",
             (self.ids.scope, _text(place.session), _number(place.position)),
         ).fetchone()
         return int(found[0]) if found else None

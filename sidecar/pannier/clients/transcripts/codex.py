@@ -198,17 +198,19 @@ def _end(rollout: Rollout, ends: TurnEnds) -> TurnEnds:
 
 
 def _usage(record: _Record) -> Iterator[Entry]:
-    payload, used = record.payload, member(record.payload, "usage")
-    yield from _works(record, record.rollout.ours(text(payload.get("turn_id"))))
+    used, rollout = member(record.payload, "usage"), record.rollout
+    if not rollout.asked and rollout.turn == text(record.payload.get("turn_id")):
+        # All that a compaction says of itself before its summary is there.
+        yield from _works(record, rollout.turn)
     cached = number(used.get("cached_input_tokens")) or 0
     yield Usage(
         record.key,
-        record.rollout.model,
+        rollout.model,
         max(0, (number(used.get("input_tokens")) or 0) - cached),
         number(used.get("output_tokens")) or 0,
         cached,
         number(used.get("cache_write_input_tokens")) or 0,
-        _whose(record.rollout),
+        _whose(rollout),
     )
 
 

@@ -174,14 +174,14 @@ def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entr
         log.know(id, position)
         if any(one.asks for one in said):
             yield from _asked(place, id, said)
-    log.append(id)
     for one in new:
         changed = one.kind == "text" and not log.is_new("text", id, one.role) and known is not None
         yield from _say(place, (one,), position, text(record.get("model")), changed=changed)
         if one.role == "agent":
             log.answered = one.kind == "text"
+    log.append(id, position)
     if known is None:
-        log.stands = log.stored = position
+        log.stored = log.stands = position
     yield from _usage(place, record, id)
 
 

@@ -55,11 +55,12 @@ class Log:
     def place(self, id: str) -> int | None:
         return self.places.get(digest(id))
 
-    def append(self, id: str) -> None:
+    def append(self, id: str, position: int) -> None:
         """The message is the last of the context, unless it was in it already."""
         if digest(id) not in self.path[-_SAID:]:
             self.path.append(digest(id))
             del self.path[:-_MESSAGES]
+            self.stands = position
 
     def replace(self, ids: Iterable[str]) -> None:
         """These are the messages of the context from here on."""
