@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pannier.cli import threads_view
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
 from pannier.errors import PannierError, UsageError
@@ -18,8 +19,6 @@ from pannier.shown import shown
 if TYPE_CHECKING:
     from pannier.threads.delete import Plan
     from pannier.threads.export import Format
-    from pannier.threads.rollback import RolledBack
-    from pannier.threads.snippet import Snippet
     from pannier.threads.store import Store
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -144,7 +143,7 @@ def search(
         return
     for hit in found:
         context.say(show.title_of_hit(hit))
-        context.say("    " + _marked(show.snippet_of(hit, query)))
+        context.say("    " + threads_view.marked(show.snippet_of(hit, query)))
     if not found:
         context.tell("Nothing found.")
 
@@ -213,7 +212,7 @@ def rollback(context: Context, thread: str, to: str, dry_run: bool, as_json: boo
     if as_json:
         context.print_json({**done.as_data(), "dry_run": dry_run})
         return
-    _say_rolled_back(context, done, dry_run)
+    threads_view.say_rolled_back(context, done, dry_run)
 
 
 @command.command("delete")
@@ -238,7 +237,7 @@ def delete(context: Context, thread: str, yes: bool, dry_run: bool, as_json: boo
     _take_in(context)
     plan = delete.plan(home, context.environ, thread)
     if not as_json or not (yes or dry_run):
-        _tell_plan(context, plan)
+        threads_view.tell_plan(context, plan)
     if dry_run:
         if as_json:
             context.print_json({**plan.as_data(), "deleted": False, "kept": []})
@@ -255,57 +254,12 @@ def delete(context: Context, thread: str, yes: bool, dry_run: bool, as_json: boo
         click.get_current_context().exit(1)
 
 
-# -------------------------------------------------------------------------------------------- words
-
-
-def _say_rolled_back(context: Context, done: RolledBack, dry_run: bool) -> None:
-    place = f"m{done.to.id}" if done.to else "its beginning"
-    said = "would go on" if dry_run else "goes on"
-    context.say(f"{shown(done.thread.ref)} {said} from {place}" + _words_of(done))
-    if not done.client:
-        return
-    if done.goes_back:
-        context.tell("The agent goes back as well, before its next turn.")
-    else:
-        context.tell(
-            f"The session of {shown(done.client)} itself is not touched: resumed, it goes on where "
-            "it was. Go back in it, too, or begin a new one."
-        )
-
-
-def _words_of(done: RolledBack) -> str:
-    from pannier.threads.excerpt import one_line
-
-    return f": {shown(one_line(done.to.text, 80))}" if done.to and done.to.text else ""
-
-
-def _tell_plan(context: Context, plan: Plan) -> None:
-    numbers = f"{plan.thread.messages} messages in {plan.turns} turns"
-    context.tell(f"{shown(plan.thread.ref)} ({plan.thread.key}): {numbers}")
-    for file in plan.files:
-        context.tell(f"  {shown(file)}")
-    for file in plan.untouched:
-        context.tell(f"  not touched, may hold more of it: {shown(file)}")
-
-
 def _confirm(plan: Plan, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
         raise UsageError("to erase a thread, say --yes", "Nothing of it can be brought back.")
     click.confirm(f"Erase {shown(plan.thread.ref)} for ever?", abort=True, err=True)
-
-
-def _marked(found: Snippet) -> str:
-    """Bold where it was looked for; click takes that away where it is no terminal's."""
-    pieces, at = [], 0
-    for begin, end in found.marks:
-        pieces += [
-            shown(found.text[at:begin]),
-            click.style(shown(found.text[begin:end]), bold=True),
-        ]
-        at = end
-    return "".join((*pieces, shown(found.text[at:])))
 
 
 def _encodable(text: str) -> str:
