@@ -13,6 +13,7 @@ from pannier.threads.excerpt import excerpt
 from pannier.threads.queries import ALL
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
+from pannier_hook.textrules import clean
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ class Said:
         row["turn"] = f"t{self.message.turn}" if self.message.turn else None
         row["at"] = timestamp(self.message.at)
         row["current"] = self.current
-        if masked:
-            row["text"] = excerpt(self.message.text).text
-        return row
+        if not masked:
+            return row
+        row["text"] = excerpt(self.message.text).text
+        return {name: clean(v) if isinstance(v, str) else v for name, v in row.items()}
 
 
 def last_said(

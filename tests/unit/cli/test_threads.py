@@ -158,7 +158,7 @@ def test_nothing_said_speaks_to_the_terminal(home: Home) -> None:
     put(home, TurnBegins("1"), person("a", text), thread="t\x1b[31m")
     put(
         home,
-        Message("b", "agent", "call", text, tool="T\x1b]0;x\x07"),
+        Message("b", "agent", "call", text, tool="T\x1b]0;x\x07\x9b"),
         Message("c", "agent", "text", text, inner="i\x1b[1m"),
     )
     key = json.loads(run(home, "threads", "list", "--json").stdout)[1]["key"]
