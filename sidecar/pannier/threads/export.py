@@ -28,7 +28,8 @@ def pieces(store: Store, thread: ThreadRow, form: Format, *, everything: bool) -
     """
     messages = _messages(store, thread, everything)
     if form == "markdown":
-        yield f"# {plain_name(thread.ref, 200)}\n\nThread {thread.key}, since {timestamp(thread.created)}.\n\n"
+        yield f"# {plain_name(thread.ref, 200)}\n\n"
+        yield f"Thread {thread.key}, since {timestamp(thread.created)}.\n\n"
         turns = {turn.id: turn for turn in store.turns(thread.id)}
         yield from (block.text for block in blocks(messages, turns, lengths=WHOLE))
         return
