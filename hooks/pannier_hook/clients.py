@@ -40,6 +40,7 @@ class Client:
         "hook_event_name",
         "injects_on",
         "inner_logs",
+        "lags",
         "limit",
         "log",
         "name",
@@ -76,6 +77,8 @@ class Client:
     inner_logs: str
     """The folder with its sub-agents' transcripts, in one named like the session's without suffix;
     "" when it has none."""
+    lags: bool
+    """Whether its transcript may lack the last answer yet when a stop is told."""
     goes_on: bool
     """Whether an answer to its stop makes the agent go on."""
     prompt_event: str
@@ -100,6 +103,7 @@ class Client:
         log: str = "",
         transcript: bool = False,
         inner_logs: str = "",
+        lags: bool = False,
         goes_on: bool = False,
         prompt_event: str = "UserPromptSubmit",
         stop_event: str = "",
@@ -118,6 +122,7 @@ class Client:
         put(self, "log", log)
         put(self, "transcript", transcript)
         put(self, "inner_logs", inner_logs)
+        put(self, "lags", lags)
         put(self, "goes_on", goes_on)
         put(self, "prompt_event", prompt_event)
         put(self, "stop_event", stop_event)
@@ -159,6 +164,8 @@ _ROWS = (
         state=".claude",
         transcript=True,
         inner_logs="subagents",
+        # In a terminal, by some 0.1 s.
+        lags=True,
         goes_on=True,
         # A stop that is blocked shows its model the reason twice, as an error.
         stop_event="Stop",
