@@ -33,12 +33,10 @@ from pannier_hook.events import SESSION_END, STOP, Event
 
 SCRIPT = "exec"
 """Whose the tools are that a script of the agent's ran."""
-TITLE = "title"
 NO_ANSWER = "no answer"
 SESSION_ENDED = "the session ended"
 
 _NAME = re.compile(r"(?:.*/)?rollout-[\dT-]{19}-(([^_]*)(?:_.*)?)\.jsonl")
-_TITLE = "Generate a concise, single-line task title "
 
 
 def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
@@ -46,23 +44,9 @@ def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
     session = Session.of(state)
     given = (line for line in lines if line.data.strip())
     entries = [entry for line in given for entry in _line(event, line, session)]
-    entries += _unwritten(event, session, bool(lines))
+    entries += session.unwritten.take(event, bool(lines))
     entries += _ends(event, session)
     return Reading(tuple(entries), session.state())
-
-
-def _unwritten(event: Event, session: Session, has_lines: bool) -> Iterator[Entry]:
-    """A session without a rollout: `--ephemeral`, or the client's own question for a title."""
-    said = session.unwritten.take(event, has_lines)
-    asked = (one.text for one in said if isinstance(one, Message) and one.role == "person")
-    session.title = session.title or next(asked, "").startswith(_TITLE)
-    for entry in said:
-        if not session.title or isinstance(entry, HeadMoves):
-            yield entry
-        elif isinstance(entry, Message) and entry.role == "person":
-            yield replace(entry, inner=TITLE, role="client")
-        else:
-            yield replace(entry, inner=TITLE)
 
 
 def _ends(event: Event, session: Session) -> Iterator[Entry]:

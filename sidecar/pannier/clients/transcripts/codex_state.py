@@ -77,8 +77,6 @@ class Session:
 
     rollouts: dict[str, Rollout] = field(default_factory=dict)
     unwritten: Unwritten = field(default_factory=Unwritten)
-    title: bool = False
-    """The client began it to have a title for another one."""
 
     @classmethod
     def of(cls, state: State) -> Session:
@@ -87,14 +85,14 @@ class Session:
         return cls(
             {str(name): _rollout(value) for name, value in rollouts},
             Unwritten.of(state.get("unwritten")),
-            state.get("title") is True,
         )
 
     def state(self) -> State:
         kept = list(self.rollouts.items())[-_ROLLOUTS:]
-        state: dict[str, Any] = {"rollouts": {name: _short(rollout) for name, rollout in kept}}
-        state["unwritten"] = self.unwritten.state()
-        return {**state, "title": True} if self.title else state
+        return {
+            "rollouts": {name: _short(rollout) for name, rollout in kept},
+            "unwritten": self.unwritten.state(),
+        }
 
     def rollout(self, name: str, inner: str) -> Rollout:
         known = self.rollouts.pop(name, None) or Rollout(inner)

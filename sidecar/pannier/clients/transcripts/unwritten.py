@@ -1,4 +1,4 @@
-"""Sessions of which the client writes no transcript, though it writes one of others.
+"""Sessions of which the client wrote no transcript, though it writes one of others.
 
 Their events have to say it all. That there is no transcript is known at the turn's end only, so
 the prompts wait in the reader's state until then.

@@ -230,21 +230,14 @@ def test_a_review_is_no_persons_turn() -> None:
     assert "agent text: ok" in told(found)
 
 
-def test_a_title_is_beside_the_conversation() -> None:
-    """In a terminal Codex asks for a title, in a session of which it writes nothing down."""
-    found = entries("codex", "clear")
-    assert [line for line in told(found) if "title" in line] == []
-    assert told(found, inner=codex.TITLE)[1].startswith("client text: Generate a concise")
-
-
-def test_a_session_that_is_not_kept_is_told_by_its_events() -> None:
-    """`codex exec --ephemeral` writes no rollout."""
-    assert told(entries("codex", "not-kept")) == [
-        "begin",
-        "person text: hello there",
-        "agent text: not kept",
-        "succeeded",
+def test_a_session_without_a_rollout_is_told_by_its_events() -> None:
+    """When Codex could not write it, say because the disk is full."""
+    given = [
+        HandOver(event_of("codex", "user-prompt", turn="t", details={"prompt": "hello"}), ()),
+        HandOver(event_of("codex", "stop", turn="t", details={"last": "well"}), ()),
     ]
+    said = [entry for reading in read_all("codex", given) for entry in reading.entries]
+    assert told(said) == ["begin", "person text: hello", "agent text: well", "succeeded"]
 
 
 def test_older_functions_as_tools() -> None:

@@ -144,7 +144,7 @@ def test_nothing_in_a_record_is_an_error(client: str, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("client", READERS)
 @settings(max_examples=100, deadline=None)
-@given(state=st.dictionaries(st.sampled_from(("rollouts", "logs", "unwritten", "title")), JSON))
+@given(state=st.dictionaries(st.sampled_from(("rollouts", "logs", "unwritten")), JSON))
 def test_no_state_is_an_error(client: str, state: State) -> None:
     """A state of another version is as none."""
     [name] = {line.log for _, lines in _transcripts(client, "tools") for line in lines}
