@@ -491,3 +491,29 @@ def test_without_a_spool_messages_come_all_the_same(world: World) -> None:
     world.spool.rmdir()
     assert b"the build broke" in call(world, "claude", "user-prompt").out
     assert (list(new.iterdir()), len(list((new.parent / "done").iterdir()))) == ([], 1)
+
+
+# ---- several at once ---------------------------------------------------------------------------
+
+
+def test_several_hooks_at_once(world: World) -> None:
+    """Events that come together each leave whole files, and no line is missing."""
+    log = world.home / "log.jsonl"
+    log.write_text("".join(f"line {number}\n" for number in range(1_000)))
+    members = {"session_id": "s-1", "transcript_path": str(log)}
+    running = [
+        subprocess.Popen(
+            world.command(event, "--client", "claude"),
+            stdin=subprocess.PIPE,
+            env=world.environment(),
+        )
+        for event in ("stop", "pre-compact", "user-prompt", "session-end")
+    ]
+    for process in running:
+        process.communicate(json.dumps(members).encode())
+    assert [process.returncode for process in running] == [0] * 4
+    first = told(world)
+    assert len({event.id for event in first}) == 4
+    assert {event.body for event in first if event.body} == {log.read_bytes()}
+    call(world, "claude", "stop")
+    assert [event.body for event in told(world)] == [b""]
