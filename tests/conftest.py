@@ -8,6 +8,19 @@ from pathlib import Path
 import pytest
 
 _REAL_HOME = os.environ.get("HOME", "")
+_NAMED = (
+    "PANNIER_HOME",
+    "PANNIER_INBOX",
+    "PANNIER_QUEUE_DB_PATH",
+    "PANNIER_ROOT",
+    "PANNIER_SANDBOX_DB_PATH",
+    "PANNIER_SPOOL",
+    "PANNIER_TASK",
+    "PANNIER_THREAD",
+    "PANNIER_THREADS_DB_PATH",
+    "XDG_CONFIG_HOME",
+)
+"""What a test would find elsewhere by."""
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +28,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """HOME is a fresh folder, and no pannier home is named."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
-    for name in ("PANNIER_HOME", "PANNIER_ROOT", "PANNIER_SPOOL", "XDG_CONFIG_HOME"):
+    for name in _NAMED:
         monkeypatch.delenv(name, raising=False)
     # What docker's own tools would have found with the real HOME stays found.
     if "DOCKER_CONFIG" not in os.environ:

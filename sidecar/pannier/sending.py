@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,15 @@ from pannier.errors import PannierError, UsageError, described
 from pannier.launch import Building, Tell, Wish
 from pannier.paths import Home
 from pannier.threads import inbox
-from pannier.threads.queue import Queue, Waiting, new_message, open_queue, queue_file
+from pannier.threads.intake import take_in
+from pannier.threads.queue import (
+    Queue,
+    Waiting,
+    new_message,
+    open_queue,
+    queue_file,
+    tell_queue,
+)
 from pannier.threads.store import open_store, threads_file
 
 # A session id is a claim of the container: none that a client would take for an option.
@@ -131,6 +140,8 @@ def latest_session(home: Home, environ: Mapping[str, str], letter: Letter, clien
     """The session of the client in which the thread last spoke; "" if none is known."""
     if client.resume is None:
         return ""
+    with suppress(PannierError):
+        take_in(home, environ, told=tell_queue(home, environ))
     with open_store(threads_file(home, environ)) as store:
         try:
             thread = store.find_thread(f"{letter.folder}/{letter.thread}")

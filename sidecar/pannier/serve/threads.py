@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from pannier.errors import PannierError
 from pannier.paths import Home
@@ -11,7 +11,7 @@ from pannier.serve.words import in_one_line
 from pannier.threads import conversations
 from pannier.threads.intake import TakenIn, sweep, take_in
 from pannier.threads.locking import Busy
-from pannier.threads.queue import open_queue, queue_file
+from pannier.threads.queue import tell_queue
 
 _SWEEP = 3600.0
 """Seconds between two looks for what killed hooks left."""
@@ -28,6 +28,7 @@ class ThreadsWork:
         self.home = home
         self.environ = environ
         self.now = now
+        self._told = tell_queue(home, environ)
         self.more = False
         """Whether something is left that could be taken in at once."""
         self._problems: dict[str, str] = {}
@@ -54,12 +55,6 @@ class ThreadsWork:
             problems[_HOME] = in_one_line(error)
         self._sweep()
         yield from self._changes(problems)
-
-    def _told(self, group: str, ids: Sequence[str]) -> None:
-        path = queue_file(self.home, self.environ)
-        if path.exists():
-            with open_queue(path) as queue:
-                queue.delivered(group, ids)
 
     def _keep_up(self) -> None:
         if self._behind == set():
