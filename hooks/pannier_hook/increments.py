@@ -6,7 +6,6 @@ The session's increment is the body of the event itself, a sub-agent's that of a
 from __future__ import annotations
 
 import posix
-import time
 from _stat import S_ISREG
 
 from . import cursor as cursors
@@ -30,10 +29,6 @@ MOST_INNER = 50
 MOST_NAMES = 10_000
 """Names of the sub-agents' folder that are looked at."""
 
-PATIENCE = 0.3
-"""Seconds that a transcript which lags is waited for."""
-
-_PAUSE = 0.02
 _SUFFIX = ".jsonl"
 _PREFIX = "agent-"
 _SLACK = 2 * 10**9
@@ -58,8 +53,10 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
             seen = _inner(teller, folder, seen, budget) if path.endswith(_SUFFIX) else seen
         increment = read_increment(log, old, budget)
         if client.lags and teller.options.event == STOP:
-            said = _trace(teller.request.text("last_assistant_message"))
-            increment = _answered(said, log, old, increment, budget)
+            from .lag import with_answer
+
+            said = teller.request.text("last_assistant_message")
+            increment = with_answer(said, log, old, increment, budget)
         new = _write(teller, _main(teller), path, increment, budget)
         if new is None:
             teller.spool.put(teller.event())
@@ -71,32 +68,6 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
             cursors.prune(teller.spool)
     finally:
         posix.close(log)
-
-
-def _answered(
-    said: bytes, log: int, old: Cursor | None, increment: Increment, budget: Budget
-) -> Increment:
-    """The increment with the last answer, of which `said` is a stretch, if that comes soon."""
-    until = min(time.monotonic() + PATIENCE, budget.until) if said else 0.0
-    while not _holds(increment.data, said) and not increment.more and time.monotonic() < until:
-        time.sleep(_PAUSE)
-        if posix.fstat(log).st_size > increment.offset + len(increment.data):
-            increment = read_increment(log, old, budget)
-    return increment
-
-
-def _holds(data: bytes, said: bytes) -> bool:
-    """Whether the answer stands after what was asked last, as Claude Code writes it."""
-    asked = data.rfind(b'"type":"user"')
-    begin = data.find(b'"type":"assistant"', asked) if asked >= 0 else 0
-    return begin >= 0 and data.find(said, max(asked, 0)) >= 0
-
-
-def _trace(text: str) -> bytes:
-    """A stretch of a text that stands in JSON as it is."""
-    for escaped in '"\\\n\r\t':
-        text = text.replace(escaped, "\0")
-    return max(text.split("\0"), key=len)[:200].encode("utf-8", "replace")
 
 
 def _write(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pannier_hook import events, increments
+from pannier_hook import events, lag
 from pannier_hook.clients import CLIENTS
 from pannier_hook.options import Options
 from pannier_hook.request import Request
@@ -52,7 +52,7 @@ def test_an_answer_that_comes_late(
     text: str, tmp_path: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is waited for, and handed over with the stop."""
-    monkeypatch.setattr(increments, "PATIENCE", 30)
+    monkeypatch.setattr(lag, "PATIENCE", 30)
 
     def write() -> None:
         with transcript.open("a") as log:
