@@ -15,6 +15,13 @@ For agents of LangChain's `create_agent` in a container of pannier's. Needs the 
 
 from __future__ import annotations
 
+try:
+    import langchain  # noqa: F401
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        "pannier_agents needs LangChain: pip install 'pannier[langchain]'"
+    ) from missing
+
 from pannier_agents.errors import ThreadError, UnknownCheckpoint, UnknownThread
 from pannier_agents.recall import Recall
 from pannier_agents.record import Record

@@ -67,6 +67,12 @@ def test_nothing_comes_from_the_checkout(installed: Installed) -> None:
     subprocess.run([installed.python, *PIP, "check"], check=True)
 
 
+def test_agents_in_python_ask_for_their_extra(installed: Installed) -> None:
+    """`pannier_agents` is there, and without LangChain it says what to install."""
+    program = "try:\n    import pannier_agents\nexcept ImportError as error:\n    print(error)\n"
+    assert "pip install 'pannier[langchain]'" in installed.python_says(program)
+
+
 def test_a_home_is_made_and_a_start_is_planned(installed: Installed) -> None:
     """`init`, `group add` and `run --dry-run`; the images are those of the checkout."""
     home = installed.root.parent / "fresh"
