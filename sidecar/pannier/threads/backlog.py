@@ -12,7 +12,7 @@ from pannier.clients.transcript import Message, Reading
 from pannier.errors import PannierError, UnsafePath, described
 from pannier.paths import GroupPaths
 from pannier.threads.parts import Chunk, are_one, chunks, is_whole, name_of
-from pannier.threads.spool import Spool
+from pannier.threads.spool import MOST_REJECTED, Spool
 from pannier.threads.writer import WritableStore
 from pannier_hook import events
 from pannier_hook.events import Event
@@ -25,6 +25,7 @@ SLICE = 0.25
 _MOST_BYTES = 64 << 20
 """Of the parts that are put together; a hook hands over at most half of that at once."""
 _LONGEST_REASON = 300
+_LATER = "of a later hook"
 
 Told = Callable[[str, Sequence[str]], None]
 """Given a group, and ids of the queue's messages that were put before its agent."""
@@ -175,7 +176,7 @@ class Backlog:
         except FileNotFoundError:
             return None
         except events.UnknownFormat as error:
-            self._reject(turn.spool, name, f"of a later hook: {_in_words(error)}")
+            self._reject(turn.spool, name, f"{_LATER}: {_in_words(error)}")
         except (OSError, ValueError, RecursionError, PannierError) as error:
             self._reject(turn.spool, name, _in_words(error))
         else:
@@ -194,8 +195,12 @@ class Backlog:
         return None
 
     def _reject(self, spool: Spool, name: str, reason: str) -> None:
-        self.taken.rejected[self.group.folder] += 1
-        self._put_away(lambda: spool.reject(name, reason))
+        rejected = self.taken.rejected
+        rejected[self.group.folder] += 1
+        if rejected[self.group.folder] > MOST_REJECTED and not reason.startswith(_LATER):
+            self._put_away(lambda: spool.drop(name))
+        else:
+            self._put_away(lambda: spool.reject(name, reason))
 
     def _put_away(self, move: Callable[[], None]) -> None:
         """What cannot be moved away stays where it is, and is no hindrance to what comes after."""

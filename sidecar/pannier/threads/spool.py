@@ -75,9 +75,15 @@ class Spool:
         """The content of a file in `new`."""
         with safefs.open_file(self._folder(NEW), name) as file:
             size = os.fstat(file).st_size
-        if size > FILE_LIMIT:
-            raise UnsafePath(f"it is longer than {FILE_LIMIT:,} bytes")
-        return safefs.read(self._folder(NEW), name, limit=FILE_LIMIT)
+            if size > FILE_LIMIT:
+                raise UnsafePath(f"it is longer than {FILE_LIMIT:,} bytes")
+            pieces = []
+            while piece := os.read(file, size + 1):
+                pieces.append(piece)
+                size -= len(piece)
+                if size < 0:
+                    raise UnsafePath("it grew while it was read")
+            return b"".join(pieces)
 
     def age(self, name: str) -> float:
         """Seconds since a file in `new` was changed or renamed: a time that no container sets."""
@@ -99,6 +105,11 @@ class Spool:
                 os.write(file, f"{reason[:_LONGEST_REASON]}\n".encode("utf-8", "replace"))
             finally:
                 os.close(file)
+
+    def drop(self, name: str) -> None:
+        """Remove it from `new` for good: of a flood, nobody needs every drop."""
+        folder = self._folder(NEW)
+        _remove(folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False))
 
     def report(self, name: str) -> None:
         """Move it from `new` to `reports`, where `pannier doctor` finds it."""
