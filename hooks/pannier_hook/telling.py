@@ -49,7 +49,9 @@ def tell(options: Options, client: Client, request: Request, until: float) -> No
         if client.transcript and options.event in HAND_OVER:
             from .increments import hand_over
 
-            hand_over(teller, client, request.text("transcript_path"), until)
+            # A sub-agent of Codex has a transcript of its own.
+            log = request.text("agent_transcript_path", "transcript_path")
+            hand_over(teller, client, log, until)
         elif client.transcript or options.event == SESSION_START:
             # What a transcript holds, too, need not survive a crash of the machine.
             teller.spool.put(teller.event(), durable=False)

@@ -48,6 +48,7 @@ additionalContextLimit = 0
 additionalContextLimit = 0
 
 {_entry("Stop", "stop")}
+{_entry("SubagentStop", "stop")}
 {_entry("PreCompact", "pre-compact")}
 {_entry("PostCompact", "post-compact")}
 {_entry("SessionEnd", "session-end", LAST_SECONDS)}"""

@@ -40,6 +40,7 @@ def test_hook_entries() -> None:
         "SessionStart": _entry("session-start", 10, additionalContextLimit=0),
         "UserPromptSubmit": _entry("user-prompt", 10, additionalContextLimit=0),
         "Stop": _entry("stop", 10),
+        "SubagentStop": _entry("stop", 10),
         "PreCompact": _entry("pre-compact", 10),
         "PostCompact": _entry("post-compact", 10),
         "SessionEnd": _entry("session-end", 3),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pannier import clients
-from pannier.clients.transcripts import claude_kinds, fields
+from pannier.clients.transcripts import claude_kinds, codex_items, fields, gemini_records
 
 PAGE = (Path(__file__).parents[3] / "docs" / "turns.md").read_text()
 
@@ -31,7 +31,14 @@ def test_where_it_is_read(client: clients.Client) -> None:
 @pytest.mark.parametrize(
     "kind",
     sorted(
-        claude_kinds.SILENT_TYPES | claude_kinds.SILENT_SYSTEM | claude_kinds.SILENT_ATTACHMENTS
+        claude_kinds.SILENT_TYPES
+        | claude_kinds.SILENT_SYSTEM
+        | claude_kinds.SILENT_ATTACHMENTS
+        | codex_items.SILENT_RECORDS
+        | codex_items.SILENT_ITEMS
+        | codex_items.SILENT_EVENTS
+        | codex_items.SILENT_SHOWN
+        | (gemini_records.SILENT_CHANGES - {"messages"})
     ),
 )
 def test_what_is_dropped_is_named(kind: str) -> None:

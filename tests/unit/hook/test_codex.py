@@ -1,0 +1,36 @@
+"""Codex: a sub-agent's transcript is a file of its own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pannier_hook import events
+from pannier_hook.clients import CLIENTS
+from pannier_hook.options import Options
+from pannier_hook.request import Request
+from pannier_hook.telling import tell
+
+
+def _stop(folder: Path, **told: object) -> list[events.Event]:
+    options = Options({"HOME": str(folder), "PANNIER_SPOOL": str(folder / "spool")})
+    options.event, options.client = "stop", "codex"
+    tell(options, CLIENTS["codex"], Request(dict(told)), time.monotonic() + 60)
+    found = [events.decode(file.read_bytes()) for file in sorted(folder.glob("spool/new/*"))]
+    for file in folder.glob("spool/new/*"):
+        file.unlink()
+    return found
+
+
+def test_a_sub_agents_stop_hands_over_its_own_transcript(tmp_path: Path) -> None:
+    """Its records come with its id, in the session's name; the session's own come with its stop."""
+    (tmp_path / "spool").mkdir()
+    own, inner = tmp_path / "rollout-s.jsonl", tmp_path / "rollout-a.jsonl"
+    own.write_text('{"own":1}\n')
+    inner.write_text('{"inner":1}\n')
+    told = {"session_id": "s", "transcript_path": str(own)}
+    [event] = _stop(tmp_path, **told, agent_id="a", agent_transcript_path=str(inner))
+    assert (event.kind, event.session, event.agent) == ("stop", "s", "a")
+    assert event.body == b'{"inner":1}\n'
+    [event] = _stop(tmp_path, **told)
+    assert (event.session, event.agent, event.body) == ("s", "", b'{"own":1}\n')
