@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.clients.transcripts.claude_stories import NAMES, hand_overs, read
 
 from pannier.clients.transcript import Message
 from pannier.clients.transcripts import claude
 from pannier.threads.rows import MessageRow, TurnRow
 from pannier.threads.store import WritableStore, open_store
-from tests.unit.clients.transcripts.claude_stories import NAMES, hand_overs, read
 
 
 @pytest.fixture
