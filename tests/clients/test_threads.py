@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from pannier import clients
-from pannier.endpoint.answers import Answer
+from pannier.endpoint.answers import OK, Answer
 from pannier.endpoint.model import Request
 from pannier.engine import Engine
 from pannier.threads import intake
 from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
 from pannier.threads.store import Store, open_store, threads_file
+from pannier_hook.decoding import decode
 
 from .living import Living, living
 from .stories import (
@@ -47,6 +48,17 @@ FAILED_TOOLS = {
     "codex": ("", "Script failed"),
     "gemini": ("File not found", "Exit Code: 1"),
 }
+_ALWAYS = {"user-prompt", "stop"}
+_BOTH_COMPACTIONS = {"pre-compact", "post-compact"}
+EVENTS = {
+    "claude": {*_ALWAYS, *_BOTH_COMPACTIONS, "session-start", "session-end", "records"},
+    "codex": {*_ALWAYS, *_BOTH_COMPACTIONS, "session-start", "session-end"},
+    "gemini": {*_ALWAYS, "session-start", "session-end"},
+    "qwen": {*_ALWAYS, "session-start", "post-tool"},
+    "copilot": {*_ALWAYS, "session-end", "post-tool"},
+    "opencode": {*_ALWAYS, "session-start", "post-tool"},
+}
+"""The kinds of events that each client's story brings about."""
 READABLE_SUMMARY = ("claude", "gemini")
 """What stands for the past of a Codex session is encrypted for its model."""
 
@@ -76,6 +88,16 @@ class Told:
     @property
     def turns(self) -> tuple[TurnRow, ...]:
         return self.store.turns(self.thread.id)
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of its events."""
+        return {decode(event).kind for event in self.events.values()}
+
+    @property
+    def unasked(self) -> int:
+        """How often the agent was asked to go on although nothing was left to do."""
+        return len([r for r, answer in self.given if answer == OK and r.tools])
 
     def has(self, prompt: str) -> bool:
         """Whether this client's story has it."""
@@ -142,6 +164,13 @@ def _stored(message: MessageRow) -> Item:
     # Gemini CLI's transcript puts the tool's name before the id that went over the wire.
     call = message.call.removeprefix(f"{message.tool}__")
     return Item(message.role, message.kind, text, call, tool)
+
+
+def test_each_event_comes(told: Told) -> None:
+    """The client calls the hook for each event that is registered, without anything wrong; and no
+    hook makes the agent go on."""
+    assert told.kinds == EVENTS[told.client]
+    assert told.unasked == 0
 
 
 def test_everything_once_and_in_order(told: Told) -> None:
@@ -244,6 +273,8 @@ def test_events_alone(told_plainly: Told) -> None:
     """Without its transcript a client's prompts, calls, results and last messages are stored, once
     and in order, and so are the outcomes of its turns."""
     name = told_plainly.client
+    assert told_plainly.kinds == EVENTS[name]
+    assert told_plainly.unasked == 0
     quote = '"{}"'.format if name == "opencode" else str
     shown = [(m.role, m.kind) for m in told_plainly.messages]
     first = shown.index(("agent", "text"))

@@ -13,6 +13,12 @@ from pannier_hook import VERSION
 
 HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
 
+TELLS_LITTLE = (
+    "{} tells the hook prompts, tool calls and the last message of each turn: what the agent says "
+    "between two calls is not in the group's threads."
+)
+"""A note for clients whose transcript is not read; with the client's title."""
+
 
 def hook_command(event: str, client: str, *options: str) -> str:
     """The command that a client's settings register for an event of the hook's.

@@ -7,7 +7,16 @@ import time
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
+from pannier.clients.client import (
+    TELLS_LITTLE,
+    Client,
+    Endpoint,
+    Link,
+    Shell,
+    Terminal,
+    Traces,
+    hook_command,
+)
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "copilot"
@@ -157,6 +166,7 @@ CLIENT = Client(
     notes=(
         "Copilot CLI gives its model what the last hook at userPromptSubmitted adds: a hook of "
         "your own there that adds something takes the memory's place.",
+        TELLS_LITTLE.format("Copilot CLI"),
     ),
     traces=TRACES,
 )

@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Terminal, Traces
+from pannier.clients.client import (
+    TELLS_LITTLE,
+    Client,
+    Dialogue,
+    Endpoint,
+    Link,
+    Shell,
+    Terminal,
+    Traces,
+)
 from pannier.paths import RUN_ROOT
 
 NAME = "opencode"
@@ -162,6 +171,7 @@ CLIENT = Client(
     notes=(
         "OpenCode starts without plugins, and so without the memory, when it is told to: by "
         "`opencode --pure` or OPENCODE_PURE=1.",
+        TELLS_LITTLE.format("OpenCode"),
     ),
     traces=TRACES,
 )

@@ -6,7 +6,16 @@ import json
 import uuid
 from collections.abc import Mapping
 
-from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
+from pannier.clients.client import (
+    TELLS_LITTLE,
+    Client,
+    Dialogue,
+    Endpoint,
+    Link,
+    Shell,
+    Traces,
+    hook_command,
+)
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "qwen"
@@ -188,5 +197,6 @@ CLIENT = Client(
     # Memory stands in the system prompt, which belongs to no history: each of these makes it anew.
     fresh=frozenset({"startup", "resume", "clear", "compact", "fork"}),
     decode=_decode,
+    notes=(TELLS_LITTLE.format("Qwen Code"),),
     traces=TRACES,
 )
