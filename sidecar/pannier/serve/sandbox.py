@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pannier.engine import Container, Engine
 from pannier.engine.life import Usage, usage
-from pannier.errors import ContainerGone, EngineError, PannierError
+from pannier.errors import ContainerGone, EngineNotFound, PannierError
 from pannier.paths import Home
 from pannier.sandbox import samples
 from pannier.sandbox.reconcile import reconcile, since_when
@@ -50,15 +50,17 @@ class SandboxWork:
         try:
             with open_records(self.path, patience=_PATIENCE) as records:
                 self._look(records, engine)
-        except EngineError:
+        except EngineNotFound:
             return  # The rounds themselves say what is wrong with it.
         except (PannierError, OSError) as error:
             problem = in_one_line(error)
         before, self._problem = self._problem, problem
         if problem and problem != before:
-            yield Event("warning", "", "sandbox.unwritten", problem)
+            yield Event("warning", "", "sandbox.stuck", problem)
         elif before and not problem:
-            yield Event("info", "", "sandbox.written", "what becomes of containers is kept again")
+            yield Event(
+                "info", "", "sandbox.goes_on", "what becomes of containers is recorded again"
+            )
 
     def _look(self, records: Records, engine: Engine) -> None:
         home, now = str(self.home.root), time.time_ns()
