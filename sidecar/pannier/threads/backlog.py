@@ -97,8 +97,9 @@ class Backlog:
     def _step(self, turn: _Turn) -> None:
         if self._at_hand is None:
             self._at_hand = self._gather(turn)
-            return
         at_hand = self._at_hand
+        if at_hand is None:
+            return
         try:
             last = self._store(at_hand, turn)
         except PannierError:

@@ -41,7 +41,6 @@ def take_in(
     Another process that writes is waited for `patience` seconds; then it is left to that one.
     Raises PannierError when the database cannot be written; nothing is lost by that.
     """
-    until = time.monotonic() + seconds
     taken = TakenIn()
     backlogs = [found for group in home.all_groups() if (found := _look(group, taken))]
     if not backlogs:
@@ -55,6 +54,7 @@ def take_in(
             taken.more = True
             return taken
         store.forget_taken()
+        until = time.monotonic() + seconds
         while backlogs and time.monotonic() < until:
             for backlog in backlogs:
                 _turn(backlog, store, told)
