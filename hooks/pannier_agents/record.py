@@ -23,6 +23,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from pannier_agents.errors import ThreadError
 from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
 from pannier_agents.messages import (
@@ -57,9 +58,12 @@ class Record(AgentMiddleware[Any, Any, Any]):
         self.group = group or Group.here()
         self._begun: set[str] = set()
         self._taken: dict[str, inbox.Taken] = {}
+        self._explained = False
 
     def before_model(self, state: RecordState, runtime: Runtime[Any]) -> Update:
-        session = session_of(runtime)
+        if not (session := session_of(runtime)):
+            self._explain()
+            return None
         messages = paired(state["messages"])
         lost = len(messages) > len(state["messages"])
         told: list[AnyMessage] = []
@@ -82,7 +86,9 @@ class Record(AgentMiddleware[Any, Any, Any]):
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: RecordState, runtime: Runtime[Any]) -> Update:
-        session, messages = session_of(runtime), state["messages"]
+        if not (session := session_of(runtime)):
+            return None
+        messages = state["messages"]
         active = goes_on(messages)
         update: dict[str, Any] = {}
         with self.group.untroubled(events.STOP):
@@ -129,6 +135,15 @@ class Record(AgentMiddleware[Any, Any, Any]):
             if session in self._begun:
                 self._begun.discard(session)
                 hand_over(self.group, HandOver(events.SESSION_END, session, {"reason": reason}))
+
+    def _explain(self) -> None:
+        """Once: without a thread nothing says what was handed over already."""
+        if not self._explained:
+            self._explained = True
+            with self.group.untroubled(events.RECORDS):
+                raise ThreadError(
+                    "nothing is recorded: the agent needs a checkpointer, and a thread_id"
+                )
 
     def _begin(self, session: str, state: RecordState) -> None:
         """The first time that this process sees the session."""
@@ -181,7 +196,8 @@ class Record(AgentMiddleware[Any, Any, Any]):
             raise
 
     def _failed(self, state: Any, runtime: Any, outcome: str, reason: str) -> None:
-        session = session_of(runtime)
+        if not (session := session_of(runtime)):
+            return
         with self.group.untroubled(events.STOP):
             self._told(session)
             handed = state.get("pannier_handed", NOTHING)

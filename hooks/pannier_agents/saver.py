@@ -18,7 +18,7 @@ DEFAULT = ".local/state/pannier/checkpoints.db"
 BUSY_SECONDS = 10.0
 """How long a process waits for another that is writing."""
 
-_POSTGRES = ("postgresql://", "postgres://")
+_SCHEMES = ("postgresql://", "postgres://")
 
 
 @asynccontextmanager
@@ -29,19 +29,18 @@ async def open_checkpointer(where: str = "") -> AsyncIterator[BaseCheckpointSave
     Raises OSError, and the database's own errors.
     """
     where = where or os.environ.get(VARIABLE, "")
-    if where.startswith(_POSTGRES):
-        from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    if where.startswith(_SCHEMES):
+        from pannier_agents.postgres import open_postgres
 
-        async with AsyncPostgresSaver.from_conn_string(where) as postgres:
-            await postgres.setup()
-            yield postgres
-        return
-    async with _sqlite(Path(where) if where else Path.home() / DEFAULT) as sqlite:
-        yield sqlite
+        opened = open_postgres(where)
+    else:
+        opened = _sqlite(Path(where) if where else Path.home() / DEFAULT)
+    async with opened as saver:
+        yield saver
 
 
 @asynccontextmanager
-async def _sqlite(path: Path) -> AsyncIterator[AsyncSqliteSaver]:
+async def _sqlite(path: Path) -> AsyncIterator[BaseCheckpointSaver[str]]:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         path.chmod(0o600)

@@ -1,8 +1,8 @@
 """An agent in a process of its own: `python -m tests.agents.process STORE THREAD DO WORD`.
 
-`say TEXT`: a turn. `die TEXT`: a turn in which the process is killed as it asks its model.
-`back ID`: a rollback. Each prints, as JSON, what the thread says now, what the model was asked, and
-the id of the latest checkpoint.
+`say TEXT`: a turn. `die TEXT`: a turn in which the process is killed as it asks its model;
+`die-early TEXT`: in its very first step. `back ID`: a rollback. Each prints, as JSON, what the
+thread says now, what the model was asked, and the id of the latest checkpoint.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from pannier_agents import checkpoints, open_checkpointer, ready, rollback
+from pannier_agents import Record, checkpoints, open_checkpointer, ready, rollback
 from pannier_agents.group import Group
 from tests.unit.agents.model import FakeModel, agent_with, thread
 
@@ -24,13 +24,15 @@ def answer(asked: list[BaseMessage]) -> AIMessage:
     return AIMessage(f"answer to {asked[-1].text}")
 
 
-def die(_: list[BaseMessage]) -> AIMessage:
+def die(*_: object) -> AIMessage:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
 async def main(store: str, name: str, do: str, word: str) -> None:
     group = Group()
+    if do == "die-early":
+        Record.before_model = die  # type: ignore[assignment, method-assign]
     model = FakeModel(asked=[], answer=die if do == "die" else answer)
     async with open_checkpointer(store) as saver:
         agent = agent_with(model, saver, group)

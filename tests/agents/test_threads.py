@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from psycopg import AsyncConnection
 
 from pannier_agents import (
     UnknownCheckpoint,
@@ -85,10 +86,11 @@ def test_resumed_rolled_back_and_returned_to(process: Processes) -> None:
     assert back["count"] > other["count"] > first["count"]
 
 
-def test_a_killed_process_loses_no_message(process: Processes) -> None:
+@pytest.mark.parametrize("when", ["die", "die-early"])
+def test_a_killed_process_loses_no_message(process: Processes, when: str) -> None:
     """What a person said to a process that was killed is there in the next one."""
     process("say", "one")
-    assert process.run("die", "two").returncode == -signal.SIGKILL
+    assert process.run(when, "two").returncode == -signal.SIGKILL
     said = process("say", "three")["said"]
     assert said == ["one", "answer to one", "two", "three", "answer to three"]
 
@@ -164,9 +166,8 @@ def test_the_inbox_asks_for_a_rollback(
     assert len(problems) == 1
 
 
-def test_two_processes_at_once(process: Processes) -> None:
-    """Several that write at the same time wait for each other: none fails."""
-    process("say", "one")
+def test_several_processes_at_once(process: Processes) -> None:
+    """Several that begin and write at the same time wait for each other: none fails."""
     argv = [sys.executable, "-m", "tests.agents.process", process.store]
     environ = {**os.environ, **process.folders.group().environ}
     started = [
@@ -184,3 +185,24 @@ def test_two_processes_at_once(process: Processes) -> None:
         output, errors = each.communicate(timeout=60)
         assert each.returncode == 0, errors
         assert json.loads(output)["said"] == ["hello", "answer to hello"]
+
+
+def test_a_connection_that_breaks(
+    postgres: str, new_thread: Callable[[], str], folders: Folders
+) -> None:
+    """After PostgreSQL hung up, as in a restart, the next turn has a connection again."""
+    name = new_thread()
+
+    async def run() -> None:
+        async with open_checkpointer(postgres) as saver:
+            agent = agent_with(FakeModel(asked=[]), saver, folders.group())
+            await agent.ainvoke({"messages": [HumanMessage("one")]}, thread(name))
+            async with await AsyncConnection.connect(postgres) as admin:
+                await admin.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+                )
+            await agent.ainvoke({"messages": [HumanMessage("two")]}, thread(name))
+            assert len((await agent.aget_state(thread(name))).values["messages"]) == 5
+
+    asyncio.run(run())

@@ -298,6 +298,16 @@ def test_a_message_of_the_queue_at_a_turns_end(folders: Folders) -> None:
     assert len(list((folders.inbox / "new").iterdir())) == 1
 
 
+def test_an_agent_without_threads(folders: Folders) -> None:
+    """It works, with its memory; that nothing can be recorded is reported, once."""
+    agent = agent_with(FakeModel(asked=[]), None, folders.group())
+    for _ in range(2):
+        answer = agent.invoke({"messages": [HumanMessage("hello")]})
+        assert "The mug is blue." in answer["messages"][0].text
+    [event] = folders.events()
+    assert "needs a checkpointer" in event.details["text"]
+
+
 def test_a_large_increment(folders: Folders) -> None:
     """More than fits into one file goes in parts, which together are the whole."""
     agent = agent_with(FakeModel(asked=[]), InMemorySaver(), folders.group())
