@@ -128,6 +128,25 @@ def test_a_container_that_idles_is_used(scout: Person) -> None:
         assert f"Would start Claude Code with it, in {name}" in look
 
 
+def test_two_senders_at_once_start_one_client_after_the_other(scout: Person) -> None:
+    """What the second one sends while the client works is told when it is done."""
+    wait = scout.group("scout") / "files/wait"
+    wait.touch()
+    argv = scout.argv("send", "scout", "first", "--start")
+    with subprocess.Popen(
+        argv, cwd=scout.root, env=scout.environ, stdout=subprocess.PIPE, text=True
+    ) as sender:
+        assert sender.stdout is not None
+        assert sender.stdout.readline() == "thread main\n"
+        second = scout.run("send", "scout", "second", "--start")
+        assert (second.returncode, second.stdout) == (0, "")
+        assert "at work" in second.stderr
+        wait.unlink()
+        said, _ = sender.communicate(timeout=120)
+    assert said.index("first") < said.index("thread main") < said.index("second")
+    assert waiting(scout) == 0
+
+
 def test_who_is_killed_while_the_client_works_loses_nothing(scout: Person) -> None:
     """The message waits again as soon as anybody looks."""
     wait = scout.group("scout") / "files/wait"

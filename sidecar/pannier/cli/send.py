@@ -14,6 +14,7 @@ from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 from pannier.errors import UsageError
 from pannier.sending import Letter
+from pannier.starting import Start, Starter
 from pannier.threads.queue import Waiting
 from pannier_hook.messages import LONGEST_TEXT
 
@@ -61,29 +62,29 @@ def command(
     letter = Letter(folder, _read() if text == "-" else text, thread, sender, source)
     home = context.home()
     sending.check(home, letter)
-    engine = Engine.find(context.environ) if start else None
-    how = None
-    if engine is not None:
-        how = sending.decide_start(engine, home, context.environ, letter, anew=new_session)
+    starter, how = None, None
+    if start:
+        engine = Engine.find(context.environ)
+        starter = Starter(engine, home, context.environ, folder, thread)
+        how = starter.decide(anew=new_session)
     if dry_run:
         _show_plan(context, letter, how, as_json)
         return 0
     sent = sending.send(home, context.environ, letter)
     if as_json:
         context.print_json({**described(sent.row), "problem": sent.problem or None})
-    elif sent.problem:
+    elif not start:
+        context.say(sent.row.message.id)
+    if sent.problem:
         context.tell(f"Queued, but not laid into the inbox yet: {sent.problem}")
-    if engine is None or how is None:
-        if not as_json:
-            context.say(sent.row.message.id)
-            if start:
-                context.tell(f"The client is at work on {thread}, and receives it.")
+    if starter is None:
         return 0
-    building = partial(build_progress, context)
-    status = sending.start(engine, home, context.environ, letter, how, context.tell, building)
-    if status:
+    status = starter.run(how, context.tell, partial(build_progress, context)) if how else None
+    if status is None:
+        context.tell(f"The client is at work on {thread}, and receives {sent.row.message.id}.")
+    elif status:
         context.tell(f"The client ended with status {status}; what it was told waits again.")
-    return status
+    return status or 0
 
 
 def described(row: Waiting) -> dict[str, object]:
@@ -112,7 +113,7 @@ def _read() -> str:
     return data.decode("utf-8", "replace")
 
 
-def _show_plan(context: Context, letter: Letter, how: sending.Start | None, as_json: bool) -> None:
+def _show_plan(context: Context, letter: Letter, how: Start | None, as_json: bool) -> None:
     place = f"{letter.folder}/{letter.thread}"
     size = len(letter.text.encode())
     if as_json:

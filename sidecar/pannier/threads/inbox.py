@@ -79,18 +79,21 @@ def settle(queue: Queue, group: GroupPaths) -> Settled:
     return Settled(work.placed, len(work.told), work.again)
 
 
-def take_out(queue: Queue, group: GroupPaths, thread: str) -> list[Waiting]:
+def take_out(queue: Queue, group: GroupPaths, thread: str) -> list[Waiting] | None:
     """Take messages of a thread out of the inbox, to start a client with them as its prompt.
 
     In order, as many as one prompt holds; none that a hook has claimed. Until `put_back`, or until
     the queue says that they were delivered, they belong to this process; when it is gone, `settle`
-    lays them into the inbox again.
+    lays them into the inbox again. None: another process has some, so that a client is at work.
     """
     taken: list[Waiting] = []
     left = MOST_PROMPT
     with _folders(group) as (new, _), queue.alone():
-        for row in queue.waiting(group.folder, thread):
-            if row.message.kind != MESSAGE or row.state == "started":
+        rows = queue.waiting(group.folder, thread)
+        if any(row.state == "started" and not owner.is_gone(row.owner) for row in rows):
+            return None
+        for row in rows:
+            if row.message.kind != MESSAGE:
                 continue
             size = len(frame(row.message).encode()) + 1
             if taken and size > left:

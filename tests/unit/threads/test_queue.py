@@ -150,7 +150,7 @@ def test_taken_out_for_a_start_no_hook_has_it(queue: Queue, group: GroupPaths) -
     """A client that is started with the messages is not told them again by the hook."""
     send(queue, group, "one", "two")
     send(queue, group, "other", thread="other")
-    taken = host.take_out(queue, group, "main")
+    taken = host.take_out(queue, group, "main") or []
     assert [piece.body for piece in split_messages(host.prompt_of(taken)) if piece.id] == [
         "one",
         "two",
@@ -173,18 +173,20 @@ def test_a_start_leaves_alone_what_a_hook_has_claimed(queue: Queue, group: Group
 def test_what_a_killed_start_had_waits_again(queue: Queue, group: GroupPaths) -> None:
     """The process that started the client is gone: the next look lays its messages back."""
     send(queue, group, "one")
-    (row,) = host.take_out(queue, group, "main")
+    (row,) = host.take_out(queue, group, "main") or []
+    send(queue, group, "two")
+    assert host.take_out(queue, group, "main") is None, "a client is at work on this thread"
+    assert host.take_out(queue, group, "other") == []
     host.settle(queue, group)
-    assert not agent(group)
     queue.mark(row.number, "started", owner=f"{os.uname().nodename}:1:gone")
     assert host.settle(queue, group).placed == 1
-    assert bodies(agent(group)) == ["one"]
+    assert bodies(agent(group)) == ["one", "two"]
 
 
 def test_a_prompt_holds_no_more_than_an_argument_may(queue: Queue, group: GroupPaths) -> None:
     """What is too much for one prompt waits in the inbox, for the end of the turn."""
     send(queue, group, *("漢" * 12_000 for _ in range(5)))
-    taken = host.take_out(queue, group, "main")
+    taken = host.take_out(queue, group, "main") or []
     assert 1 <= len(taken) < 5
     assert len(host.prompt_of(taken).encode()) < 131_072
     assert len(bodies(agent(group))) == 5 - len(taken)

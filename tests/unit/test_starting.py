@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from pannier import clients, groups, sending
+from pannier import clients, groups
 from pannier.clients.transcript import Message, Reading
+from pannier.engine import Engine
 from pannier.groups import new_settings
 from pannier.paths import Home
-from pannier.sending import Letter
+from pannier.starting import Starter
 from pannier.threads.store import open_store, threads_file
 from pannier_hook.events import Event
 
@@ -32,7 +34,8 @@ def speak(home: Home, session: str, *, client: str = "claude", thread: str = "ma
 
 
 def latest(home: Home, thread: str = "main") -> str:
-    return sending.latest_session(home, {}, Letter("scout", "x", thread), CLAUDE)
+    starter = Starter(cast(Engine, None), home, {}, "scout", thread)
+    return starter.latest_session(CLAUDE)
 
 
 def test_the_thread_s_latest_session_of_the_client_goes_on(home: Home) -> None:
