@@ -30,7 +30,20 @@ AFTERWARDS = "Please go on after all of that."
 ANOTHER_WAY = "Please do it in another way."
 FORKED = "Please do something beside it."
 DELEGATED = "Please let somebody else count."
-PROMPTS = (ONE, TWO, THREE, COMPACTED, FAILING, SLOW, AFTERWARDS, ANOTHER_WAY, FORKED, DELEGATED)
+CLEARED = "Please begin anew."
+PROMPTS = (
+    ONE,
+    TWO,
+    THREE,
+    COMPACTED,
+    FAILING,
+    SLOW,
+    AFTERWARDS,
+    ANOTHER_WAY,
+    FORKED,
+    DELEGATED,
+    CLEARED,
+)
 COUNT = "Count the mugs on the shelf."
 
 SUMMARY = "They did two things, and then a third one."
@@ -84,11 +97,22 @@ def claude(living: Living) -> None:
         task = {"description": "count", "prompt": COUNT, "subagent_type": "general-purpose"}
         shell.script(Call("Agent", task))
         shell.run("claude", "-p", DELEGATED, *resume)
+        dialogue = _claude_in_lines(shell, session)
+        dialogue.send(_said("/clear"))
+        dialogue.wait_for('"type":"result"')
+        shell.script(Say("Anew."))
+        dialogue.send(_said(CLEARED))
+        dialogue.wait_for('"type":"result"')
+        dialogue.close()
+
+
+def _claude_in_lines(shell: EventShell, session: str) -> Dialogue:
+    words = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    return shell.dialogue("claude", "-p", *words, "--resume", session)
 
 
 def _interrupted_claude(shell: EventShell, session: str) -> None:
-    words = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
-    dialogue = shell.dialogue("claude", "-p", *words, "--resume", session)
+    dialogue = _claude_in_lines(shell, session)
     shell.script(Late(20, Say("Too late.")))
     asked = len(shell.requests())
     dialogue.send(_said(SLOW))

@@ -24,6 +24,7 @@ from .living import Living, living
 from .stories import (
     AFTERWARDS,
     ANOTHER_WAY,
+    CLEARED,
     COMPACTED,
     COUNTED,
     DELEGATED,
@@ -230,10 +231,10 @@ def test_a_compaction(told: Told) -> None:
 
 
 def test_memory_is_no_message_of_anybody(told: Told) -> None:
-    """What pannier injected is marked as such, at the start and after the compaction."""
+    """What pannier injected is marked as such, in each fresh context."""
     injected = [m for m in told.messages if "BEGIN PANNIER MEMORY" in m.text]
     assert {(m.role, m.kind) for m in injected} == {("pannier", "memory")}
-    assert len(injected) == 2
+    assert len(injected) == 2 + told.has(CLEARED)
 
 
 def test_a_rewind_and_a_fork_are_branches(told: Told) -> None:
@@ -247,6 +248,16 @@ def test_a_rewind_and_a_fork_are_branches(told: Told) -> None:
     assert told.on_branch(FORKED) != told.has(DELEGATED)
     path = [m for m in told.store.messages(told.thread.id) if m.role == "person"]
     assert [m.text for m in path][:3] == [ONE, TWO, THREE]
+
+
+def test_a_cleared_session_goes_on_in_the_thread(told: Told) -> None:
+    """A new session follows what the thread stood at, after `/clear` as in a new container."""
+    if not told.has(CLEARED):
+        pytest.skip("driven with Claude Code alone")
+    path = [m.text for m in told.store.messages(told.thread.id)]
+    assert path.index(DELEGATED) < path.index(CLEARED)
+    assert told.said(CLEARED).session != told.said(DELEGATED).session
+    assert len(told.store.sessions(told.thread.id)) == 3
 
 
 def test_sub_agents_are_inner(told: Told) -> None:
