@@ -130,6 +130,15 @@ def _session(db: sqlite3.Connection, scope: int, thread: int, event: Event) -> i
 
 
 @dataclass(frozen=True)
+class _Known:
+    """A message that is stored."""
+
+    message: int
+    turn: int | None
+    """That of its own conversation; a sub-agent's may belong to the agent's turn."""
+
+
+@dataclass(frozen=True)
 class _Ids:
     scope: int
     thread: int
@@ -147,7 +156,7 @@ class _Application:
         self.place = fulltext.place(grp, ids.thread)
         self.stored = 0
         self.speaks = False
-        self.known: dict[str, int] = {}
+        self.known: dict[str, _Known] = {}
         self.waiting: list[tuple[object, ...]] = []
         self.texts: list[Indexed] = []
         query = "SELECT inner, message, turn, open FROM tips WHERE session = ?"
@@ -172,8 +181,13 @@ class _Application:
         for begin in range(0, len(asked), _ASKED_AT_ONCE):
             some = asked[begin : begin + _ASKED_AT_ONCE]
             marks = ",".join("?" * len(some))
-            query = f"SELECT key, id FROM messages WHERE scope = ? AND key IN ({marks})"
-            self.known.update(self.db.execute(query, (self.ids.scope, *some)))
+            found = self.db.execute(
+                "SELECT messages.key, messages.id, turns.id FROM messages LEFT JOIN turns"
+                " ON turns.id = turn AND turns.inner = messages.inner"
+                f" WHERE messages.scope = ? AND messages.key IN ({marks})",
+                (self.ids.scope, *some),
+            )
+            self.known.update((key, _Known(id, turn)) for key, id, turn in found)
 
     def take(self, entry: Entry) -> None:
         if isinstance(entry, Message):
@@ -191,14 +205,22 @@ class _Application:
         tip = self.tip(message.inner)
         key = _key(message.key)
         if key in self.known:
-            tip.message = self.known[key]
+            self.repeat(tip, self.known[key])
             return
         self.last_id += 1
         self.waiting.append(self.row(self.last_id, message, key, self.parent(message, tip)))
-        self.known[key] = tip.message = self.last_id
+        self.known[key] = _Known(self.last_id, tip.turn if tip.open else None)
+        tip.message = self.last_id
         self.stored += 1
         # What nobody knows may come after the last word of a session that is over.
         self.speaks |= message.inner == MAIN and message.kind != "raw"
+
+    def repeat(self, tip: _Tip, known: _Known) -> None:
+        """Said again: what follows follows as it did the first time."""
+        tip.message = known.message
+        tip.open = known.turn is not None
+        if known.turn is not None:
+            tip.turn = known.turn
 
     def row(
         self, number: int, message: Message, key: str, parent: int | None
@@ -238,7 +260,8 @@ class _Application:
     def find(self, place: Place) -> int | None:
         """The message there; None if the store does not know it."""
         if isinstance(place, After):
-            return self.known.get(_key(place.key))
+            known = self.known.get(_key(place.key))
+            return known.message if known else None
         self.flush()
         # By age, not by position: what was taken back has positions that came again since.
         found = self.db.execute(
@@ -285,12 +308,13 @@ class _Application:
 
     def end(self, ends: TurnEnds) -> None:
         tip = self.tip(ends.inner)
-        tip.open = False
+        at = _number(ends.at) or self.event.at
         self.db.execute(
-            "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3"
-            " WHERE id = ?4 AND (outcome = '' OR outcome = 'succeeded' AND ?1 != 'succeeded')",
-            (ends.outcome, _text(ends.reason), _number(ends.at) or self.event.at, tip.turn),
+            "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3 WHERE id = ?4"
+            " AND (outcome = '' AND ?5 OR outcome = 'succeeded' AND ?1 != 'succeeded')",
+            (ends.outcome, _text(ends.reason), at, tip.turn, tip.open),
         )
+        tip.open = False
 
     def count(self, usage: Usage) -> None:
         tip = self.tip(usage.inner)
