@@ -75,8 +75,9 @@ class Client:
     """Whether its transcript is a log of lines that the sidecar reads: the hook hands over what is
     new in it. Else what the events say by themselves is all that is kept."""
     inner_logs: str
-    """The folder with its sub-agents' transcripts, in one named like the session's without suffix;
-    "" when it has none."""
+    """The path of its sub-agents' transcripts from the session's folder, as far as their ids:
+    `{log}` is the name of the session's without its suffix, `{session}` the session's id; "" when
+    there are none beside it."""
     lags: bool
     """Whether its transcript may lack the last answer yet when a stop is told."""
     goes_on: bool
@@ -163,7 +164,7 @@ _ROWS = (
         parts=8,
         state=".claude",
         transcript=True,
-        inner_logs="subagents",
+        inner_logs="{log}/subagents/agent-",
         # In a terminal, by some 0.1 s.
         lags=True,
         goes_on=True,
@@ -181,6 +182,7 @@ _ROWS = (
         angles_escaped=True,
         log=MESSAGES,
         transcript=True,
+        inner_logs="{session}/",
         goes_on=True,
         prompt_event="BeforeAgent",
     ),

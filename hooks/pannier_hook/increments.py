@@ -30,7 +30,6 @@ MOST_NAMES = 10_000
 """Names of the sub-agents' folder that are looked at."""
 
 _SUFFIX = ".jsonl"
-_PREFIX = "agent-"
 _SLACK = 2 * 10**9
 """Nanoseconds by which the times of files may be coarser than the clock."""
 
@@ -48,9 +47,8 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
         name = cursors.name_of(teller.request.session, path)
         old = cursors.load(teller.spool, name)
         seen = 0 if ending or old is None else old.seen
-        if client.inner_logs:
-            folder = f"{path[: -len(_SUFFIX)]}/{client.inner_logs}"
-            seen = _inner(teller, folder, seen, budget) if path.endswith(_SUFFIX) else seen
+        if begin := _begin_of_inner(client, path, teller.request.session):
+            seen = _inner(teller, begin, seen, budget)
         increment = read_increment(log, old, budget)
         if client.lags and teller.options.event == STOP:
             from .lag import with_answer
@@ -101,16 +99,29 @@ def _records(teller: Teller, agent: str) -> Say:
     return say
 
 
-def _inner(teller: Teller, folder: str, seen: int, budget: Budget) -> int:
-    """Hand over what is new in the sub-agents' transcripts in `folder` that changed after `seen`;
-    up to when all of them are handed over now. At most half of the budget goes into that."""
+def _begin_of_inner(client: Client, path: str, session: str) -> str:
+    """How the paths of the sub-agents' transcripts begin; "" when there are none."""
+    if not client.inner_logs or not path.endswith(_SUFFIX):
+        return ""
+    if "/" in session or session in ("", ".", ".."):
+        return ""
+    folder, _, name = path.rpartition("/")
+    place = client.inner_logs.replace("{log}", name[: -len(_SUFFIX)])
+    return f"{folder}/{place.replace('{session}', session)}"
+
+
+def _inner(teller: Teller, begin: str, seen: int, budget: Budget) -> int:
+    """Hand over what is new in the sub-agents' transcripts that changed after `seen`, whose paths
+    begin so; up to when all of them are handed over now. At most half of the budget goes into
+    that."""
+    folder, _, prefix = begin.rpartition("/")
     share = Budget(budget.bytes // 2, budget.half_time())
     carried = 0
-    for changed, file in _grown(folder, seen):
+    for changed, file in _grown(folder, prefix, seen):
         if carried == MOST_INNER or share.bytes <= 0 or share.is_late():
             break
         left = share.bytes
-        whole = _one_inner(teller, f"{folder}/{file}", file[len(_PREFIX) : -len(_SUFFIX)], share)
+        whole = _one_inner(teller, f"{folder}/{file}", file[len(prefix) : -len(_SUFFIX)], share)
         if not whole:
             break
         carried += share.bytes < left
@@ -136,7 +147,7 @@ def _one_inner(teller: Teller, path: str, agent: str, budget: Budget) -> bool:
         posix.close(log)
 
 
-def _grown(folder: str, seen: int) -> list[tuple[int, str]]:
+def _grown(folder: str, prefix: str, seen: int) -> list[tuple[int, str]]:
     """When they changed, and the names of the sub-agents' transcripts changed after `seen`, the
     one that changed first at the front."""
     found = []
@@ -145,7 +156,7 @@ def _grown(folder: str, seen: int) -> list[tuple[int, str]]:
             for number, entry in enumerate(entries):
                 if number == MOST_NAMES:
                     break
-                if not entry.name.startswith(_PREFIX) or not entry.name.endswith(_SUFFIX):
+                if not entry.name.startswith(prefix) or not entry.name.endswith(_SUFFIX):
                     continue
                 status = entry.stat(follow_symlinks=False)
                 if S_ISREG(status.st_mode) and status.st_mtime_ns > seen:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from pannier_hook.clients import CLIENTS, SESSION_START
+from pannier_hook.events import decode
 from pannier_hook.framing import escape_angles
 from pannier_hook.marks import Marks
+from pannier_hook.options import Options
+from pannier_hook.request import Request
+from pannier_hook.telling import tell
 from pannier_hook.unframing import read_back
 
 from .conftest import Answer, World
@@ -255,3 +260,22 @@ def test_huge_transcript(world: World) -> None:
 def prompt_of(world: World, transcript: Path) -> Answer:
     told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(transcript)}
     return world.run("user-prompt", "--client", "gemini", stdin=told)
+
+
+def test_sub_agents_transcripts_lie_in_a_folder_with_the_sessions_id(tmp_path: Path) -> None:
+    """They are handed over before the session's own, each with the sub-agent's id."""
+    chats = tmp_path / ".gemini/tmp/files/chats"
+    (chats / "s-1").mkdir(parents=True)
+    (chats / "s-1/a-1.jsonl").write_text('{"inner":1}\n')
+    own = chats / "session-2026-11-29T23-44-00000001.jsonl"
+    own.write_text('{"own":1}\n')
+    (tmp_path / "spool").mkdir()
+    options = Options({"HOME": str(tmp_path), "PANNIER_SPOOL": str(tmp_path / "spool")})
+    options.event, options.client = "stop", "gemini"
+    request = Request({"session_id": "s-1", "transcript_path": str(own)})
+    tell(options, CLIENTS["gemini"], request, time.monotonic() + 60)
+    found = [decode(file.read_bytes()) for file in sorted((tmp_path / "spool/new").iterdir())]
+    assert [(e.kind, e.agent, e.body) for e in found] == [
+        ("records", "a-1", b'{"inner":1}\n'),
+        ("stop", "", b'{"own":1}\n'),
+    ]
