@@ -179,9 +179,9 @@ def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entr
         yield from _say(place, (one,), position, text(record.get("model")), changed=changed)
         if one.role == "agent":
             log.answered = one.kind == "text"
-    log.append(id, position)
+    log.append(id, position, new=known is None)
     if known is None:
-        log.stored = log.stands = position
+        log.stored = position
     yield from _usage(place, record, id)
 
 

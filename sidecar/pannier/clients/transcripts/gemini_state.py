@@ -55,9 +55,9 @@ class Log:
     def place(self, id: str) -> int | None:
         return self.places.get(digest(id))
 
-    def append(self, id: str, position: int) -> None:
+    def append(self, id: str, position: int, *, new: bool) -> None:
         """The message is the last of the context, unless it was in it already."""
-        if digest(id) not in self.path[-_SAID:]:
+        if new or digest(id) not in self.path:
             self.path.append(digest(id))
             del self.path[:-_MESSAGES]
             self.stands = position

@@ -18,7 +18,7 @@ LOGS = {
     "codex": ".codex/sessions/2026/11/29/rollout-2026-11-29T23-35-22-s.jsonl",
     "gemini": ".gemini/tmp/files/chats/session-2026-11-29T23-59-01234567.jsonl",
 }
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 STORIES = pytest.mark.parametrize(("client", "story"), ALL, ids=lambda name: name)
 
 
@@ -127,7 +127,7 @@ def _records(client: str) -> st.SearchStrategy[object]:
 
 
 @pytest.mark.parametrize("client", READERS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_nothing_in_a_record_is_an_error(client: str, data: st.DataObject) -> None:
     """Whatever stands in records, a reader goes on, and its state is JSON."""
