@@ -18,7 +18,7 @@ from pannier.engine import Engine
 from pannier.threads import intake
 from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
 from pannier.threads.store import Store, open_store, threads_file
-from pannier_hook.decoding import decode
+from pannier_hook.events import decode
 
 from .living import Living, living
 from .stories import (
