@@ -218,9 +218,8 @@ class _Application:
     def repeat(self, tip: _Tip, known: _Known) -> None:
         """Said again: what follows follows as it did the first time."""
         tip.message = known.message
+        tip.turn = known.turn
         tip.open = known.turn is not None
-        if known.turn is not None:
-            tip.turn = known.turn
 
     def row(
         self, number: int, message: Message, key: str, parent: int | None
@@ -317,8 +316,6 @@ class _Application:
         tip.open = False
 
     def count(self, usage: Usage) -> None:
-        tip = self.tip(usage.inner)
-        turn = tip.turn if tip.turn is not None else self.tip(MAIN).turn
         self.db.execute(
             "INSERT INTO usage (scope, key, thread, turn, model, input, output, cache_read,"
             " cache_write) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET"
@@ -328,7 +325,7 @@ class _Application:
                 self.ids.scope,
                 _key(usage.key),
                 self.ids.thread,
-                turn,
+                self.turn(usage.inner),
                 _text(usage.model),
                 _number(usage.input),
                 _number(usage.output),
@@ -380,6 +377,8 @@ class _Application:
 
 def _text(text: str) -> str:
     """What JSON can say and UTF-8 cannot (a lone surrogate) becomes U+FFFD."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -88,7 +88,7 @@ CREATE TABLE turns (
     UNIQUE (scope, inner, key)
 ) STRICT;
 CREATE INDEX turns_by_thread ON turns (thread);
-CREATE INDEX turns_by_session ON turns (session, inner);
+CREATE INDEX turns_that_go_on ON turns (session, inner) WHERE outcome = '';
 
 CREATE TABLE usage (
     id INTEGER PRIMARY KEY,

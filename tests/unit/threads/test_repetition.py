@@ -32,6 +32,8 @@ def stories(draw: st.DrawFn) -> list[Entry]:
     """What a session says, from its beginning to its end."""
     entries: list[Entry] = []
     keys: list[str] = []
+    open_: set[str] = set()
+    may_end: set[str] = set()
     for number in range(draw(st.integers(1, 12))):
         inner = draw(st.sampled_from(["", "", "", "agent"])) if number else ""
         kinds = ["say", "say", "say", "begin", "end", "count", "back", "root"]
@@ -52,11 +54,16 @@ def stories(draw: st.DrawFn) -> list[Entry]:
                 )
             )
             keys.append(f"m{number}")
+            if inner not in open_:
+                may_end.discard(inner)
         elif kind == "begin":
             entries.append(TurnBegins(f"t{number}", at=number + 1, inner=inner))
-        elif kind == "end":
+            open_.add(inner)
+            may_end.add(inner)
+        elif kind == "end" and inner in may_end:
             outcome: Any = draw(st.sampled_from(["succeeded", "failed", "interrupted"]))
             entries.append(TurnEnds(outcome, at=number + 1, inner=inner))
+            open_.discard(inner)
         elif kind == "count":
             entries.append(Usage(f"u{number // 3}", output=number, inner=inner))
         elif kind == "back" and old is not None:

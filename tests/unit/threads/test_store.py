@@ -159,8 +159,8 @@ def test_inner_turns_are_kept_apart(store: WritableStore) -> None:
         said("x", inner="agent-1"),
         TurnBegins("i", inner="agent-1"),
         said("y", inner="agent-1"),
-        TurnEnds("failed", inner="agent-1"),
         Usage("u1", input=1, inner="agent-1"),
+        TurnEnds("failed", inner="agent-1"),
         Usage("u2", input=2, inner="agent-2"),
         said("b"),
     )
