@@ -39,6 +39,8 @@ _CONTEXT = "<session_context>"
 _SNAPSHOT = "<state_snapshot>"
 _THANKS = "Got it. Thanks for the additional context!"
 _HOOK = re.compile(r"\s*<hook_context>(.*)</hook_context>\s*", re.DOTALL)
+_SHELL = re.compile(r"I ran the following shell command:\n```sh\n")
+"""So the client tells its model what a person ran in its shell mode."""
 _EXIT = re.compile(r"^Exit Code: (?!0$)-?\d+$", re.MULTILINE)
 
 
@@ -139,20 +141,23 @@ def _text(record: Json, role: Role, kind: Kind, said: str, at: int) -> Said:
 
 def _user(record: Json, at: int) -> Iterator[Said]:
     typed = _plain(record, "displayContent")
+    beside = ""
     for part in _parts(record):
+        said = text(part["text"]) if "text" in part else f"[{', '.join(sorted(part))}]"
+        hook = _HOOK.fullmatch(said)
+        by_person = (not typed or said in typed) and not _SHELL.match(said)
         if "functionResponse" in part:
             yield _response(member(part, "functionResponse"), at)
-        elif "text" in part:
-            said = text(part["text"])
-            hook = _HOOK.fullmatch(said)
-            if hook:
-                yield from _split(record, "client", decode(hook[1]), at)
-            else:
-                by_person = not typed or said in typed or "\n".join(typed) == said
-                yield from _split(record, "person" if by_person else "client", said, at)
+        elif hook:
+            yield from _split(record, "client", beside, at)
+            yield from _split(record, "client", decode(hook[1]), at)
+            beside = ""
+        elif by_person:
+            yield from _split(record, "person", said, at)
         else:
-            named = ", ".join(sorted(part))
-            yield _text(record, "client" if typed else "person", "text", f"[{named}]", at)
+            # A file that the prompt names comes in pieces.
+            beside += said
+    yield from _split(record, "client", beside, at)
 
 
 def _split(record: Json, role: Role, said: str, at: int) -> Iterator[Said]:

@@ -125,8 +125,14 @@ def test_what_another_hook_adds_is_the_clients() -> None:
 def test_what_the_client_puts_beside_the_prompt_is_its_own() -> None:
     """A prompt that names a file is sent with the file; typed was the prompt only."""
     assert _said(
-        _user("a", "see @mug.md", "The mug is blue.", displayContent=[{"text": "see @mug.md"}])
-    ) == ["begin", "person text: see @mug.md", "client text: The mug is blue."]
+        _user("a", "see @mug.md", "File: ", "blue.", displayContent=[{"text": "see @mug.md"}])
+    ) == ["begin", "person text: see @mug.md", "client text: File: blue."]
+
+
+def test_a_line_for_the_shell_is_no_prompt() -> None:
+    """What a person runs in the shell mode is told to the model, and nobody answers."""
+    said = "I ran the following shell command:\n```sh\nls\n```\n\nThis produced …"
+    assert _said(_user("a", said)) == [f"client text: {said}"]
 
 
 def test_a_dropped_prompt_stays_as_a_failed_turn() -> None:
