@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from typing import Literal
+from uuid import uuid4
 
 from langchain_core.messages import (
     AIMessage,
@@ -63,15 +64,17 @@ def last_said(messages: Sequence[AnyMessage]) -> str:
     return messages[-1].text if messages and isinstance(messages[-1], AIMessage) else ""
 
 
-def paired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages, each tool call with a result: one that got none is given one that says so.
+def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages, each with an id, and each tool call with a result: one that got none is given
+    one that says so. The very same messages where nothing is amiss.
 
-    A provider refuses a history with a call that has no result.
+    A provider refuses a history with a call that has no result. A text that was put in as it is has
+    no id in a DeltaChannel.
     """
     answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
     whole: list[AnyMessage] = []
     for index, message in enumerate(messages):
-        whole.append(message)
+        whole.append(message if message.id else message.model_copy(update={"id": str(uuid4())}))
         # The calls of the last message are about to be made.
         if not isinstance(message, AIMessage) or index == len(messages) - 1:
             continue

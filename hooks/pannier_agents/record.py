@@ -33,7 +33,7 @@ from pannier_agents.messages import (
     is_prompt,
     last_said,
     line,
-    paired,
+    mended,
     records,
 )
 from pannier_agents.state import Handed, RecordState
@@ -64,8 +64,8 @@ class Record(AgentMiddleware[Any, Any, Any]):
         if not (session := session_of(runtime)):
             self._explain()
             return None
-        messages = paired(state["messages"])
-        lost = len(messages) > len(state["messages"])
+        messages = mended(state["messages"])
+        is_whole = list(map(id, messages)) == list(map(id, state["messages"]))
         told: list[AnyMessage] = []
         update: dict[str, Any] = {}
         with self.group.untroubled(events.SESSION_START):
@@ -78,7 +78,7 @@ class Record(AgentMiddleware[Any, Any, Any]):
                 told = self._messages(session, events.USER_PROMPT)
             else:
                 update = self._hand_over(HandOver(events.RECORDS, session), messages, state)
-        if lost:
+        if not is_whole:
             update["messages"] = [RemoveMessage(REMOVE_ALL_MESSAGES), *messages, *told]
         elif told:
             update["messages"] = told

@@ -11,7 +11,7 @@ from tests.unit.agents.conftest import Folders
 from tests.unit.agents.differential import Course
 from tests.unit.agents.test_growth import bytes_after
 
-SECONDS = float(os.environ.get("PANNIER_LONG_SECONDS", "120"))
+SECONDS = float(os.environ.get("PANNIER_LONG_SECONDS", "60"))
 """How long random courses are tried."""
 COURSES = 180
 STEPS = 25

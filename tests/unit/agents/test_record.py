@@ -298,6 +298,17 @@ def test_a_message_of_the_queue_at_a_turns_end(folders: Folders) -> None:
     assert len(list((folders.inbox / "new").iterdir())) == 1
 
 
+@pytest.mark.parametrize(
+    "given", ["hello", [("user", "hello")], [{"role": "user", "content": "hello"}]]
+)
+def test_other_forms_of_a_message(folders: Folders, given: Any) -> None:
+    """A text, a pair or a dict is recorded as the message that it becomes, twice as two."""
+    agent = agent_with(FakeModel(asked=[]), InMemorySaver(), folders.group())
+    for _ in range(2):
+        agent.invoke({"messages": given}, thread("a"))
+    assert [text for *_, text in shown(folders)] == ["hello", "ok", "hello", "ok"]
+
+
 def test_an_agent_without_threads(folders: Folders) -> None:
     """It works, with its memory; that nothing can be recorded is reported, once."""
     agent = agent_with(FakeModel(asked=[]), None, folders.group())
