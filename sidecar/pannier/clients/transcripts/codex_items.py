@@ -194,6 +194,8 @@ def _reasoning(payload: Json) -> Iterator[Said]:
 def _call(kind: str, payload: Json) -> Said:
     call = text(payload.get("call_id")) or text(payload.get("id"))
     tool = text(payload.get("name")) or kind.removesuffix("_call")
+    if (server := text(payload.get("namespace"))).startswith("mcp__"):
+        tool = f"{server}__{tool}"
     if "arguments" in payload:
         given = payload["arguments"]
         said = given if isinstance(given, str) else dump(given)

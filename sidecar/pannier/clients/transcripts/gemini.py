@@ -174,6 +174,10 @@ def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entr
         log.know(id, position)
         if any(one.asks for one in said):
             yield from _asked(place, id, said)
+    if not log.open and log.last and any(one.role == "agent" for one in new):
+        # It goes on: by a hook of the person's own, or the answer came late.
+        log.open = log.last
+        yield TurnBegins(log.last, new[0].at, log.inner)
     for one in new:
         changed = one.kind == "text" and not log.is_new("text", id, one.role) and known is not None
         yield from _say(place, (one,), position, text(record.get("model")), changed=changed)
@@ -202,7 +206,7 @@ def _asked(place: _Place, id: str, said: Sequence[Said]) -> Iterator[Entry]:
         yield _end(log, _outcome(log))
     # A sub-agent has one task, and what the client says to it on the way begins no other.
     log.open = log.inner or f"{place.owner}:{id}"
-    log.request = place.position
+    log.last, log.request = log.open, place.position
     log.answered, log.cancelled, log.trouble = False, False, ""
     yield TurnBegins(log.open, said[0].at, log.inner)
 

@@ -141,6 +141,9 @@ def _text(record: Json, role: Role, kind: Kind, said: str, at: int) -> Said:
 
 def _user(record: Json, at: int) -> Iterator[Said]:
     typed = _plain(record, "displayContent")
+    if typed and typed[0].startswith("/") and typed[0] not in _plain(record):
+        # A command of one's own: what it stands for comes in its place.
+        yield from _split(record, "person", typed[0], at)
     beside = ""
     for part in _parts(record):
         said = text(part["text"]) if "text" in part else f"[{', '.join(sorted(part))}]"

@@ -39,6 +39,8 @@ class Log:
     """And after which the store would."""
     open: str = ""
     """The turn that what comes belongs to."""
+    last: str = ""
+    """The turn that began last."""
     request: int = 0
     """The position at which it began."""
     at: int = 0

@@ -260,6 +260,14 @@ def test_older_functions_as_tools() -> None:
     ]
 
 
+def test_a_tool_of_a_server_bears_its_name() -> None:
+    """Two servers may have tools of one name."""
+    call = {"type": "function_call", "namespace": "mcp__docs", "name": "find", "arguments": "{}"}
+    [reading] = read_all("codex", [_given(_item(**call, call_id="a"))])
+    [found] = [entry for entry in reading.entries if isinstance(entry, Message)]
+    assert found.tool == "mcp__docs__find"
+
+
 def test_without_kinds_the_clients_words_are_known_by_their_tags() -> None:
     """Older records do not say what is a person's."""
     text = [{"type": "input_text", "text": "<user_instructions>\nbe kind\n</user_instructions>"}]

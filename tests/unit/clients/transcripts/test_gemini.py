@@ -129,6 +129,36 @@ def test_what_the_client_puts_beside_the_prompt_is_its_own() -> None:
     ) == ["begin", "person text: see @mug.md", "client text: File: blue."]
 
 
+def test_a_command_of_ones_own_is_a_prompt() -> None:
+    """Typed was the command; what it stands for is the client's."""
+    typed = [{"text": "/greet Bob"}]
+    assert _said(_user("a", "Greet Bob politely.", displayContent=typed)) == [
+        "begin",
+        "person text: /greet Bob",
+        "client text: Greet Bob politely.",
+    ]
+
+
+def test_a_hook_of_ones_own_prolongs_the_turn() -> None:
+    """What it says comes with the old prompt to show, and is nobody's word."""
+    typed = [{"text": "begin it"}]
+    first = _given(_user("a", "begin it"), _model("b", "part one"), kind="stop", last="part one")
+    rest = (_user("c", "do the rest too", displayContent=typed), _model("d", "part two"))
+    then = _given(*rest, kind="stop", last="part two")
+    said = [entry for reading in read_all("gemini", [first, then]) for entry in reading.entries]
+    assert told(said) == [
+        "begin",
+        "person text: begin it",
+        "agent text: part one",
+        "succeeded",
+        "client text: do the rest too",
+        "begin",
+        "agent text: part two",
+        "succeeded",
+    ]
+    assert len({entry.key for entry in said if isinstance(entry, TurnBegins)}) == 1
+
+
 def test_a_line_for_the_shell_is_no_prompt() -> None:
     """What a person runs in the shell mode is told to the model, and nobody answers."""
     said = "I ran the following shell command:\n```sh\nls\n```\n\nThis produced …"
