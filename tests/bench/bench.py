@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 import handover
+import threads
 from rich.console import Console
 from rich.table import Table
 
@@ -99,7 +100,13 @@ def main() -> int:
         folder.chmod(0o755)
         # What is made here is not remembered among the person's own homes.
         os.environ["XDG_CONFIG_HOME"] = str(folder / "config")
-        rows = [*hook_rows(folder), *container_rows(folder), *command_rows(), *size_rows(folder)]
+        rows = [
+            *hook_rows(folder),
+            *container_rows(folder),
+            *command_rows(),
+            *thread_rows(folder),
+            *size_rows(folder),
+        ]
     show(rows)
     (CHECKOUT / "docs" / "bench.md").write_text(page(rows), encoding="utf-8")
     return 0
@@ -244,6 +251,40 @@ def command_rows() -> Iterator[Row]:
     bare = Command((sys.executable, "-c", "pass"))
     ours = Command((sys.executable, "-m", "pannier", "--help"))
     yield compare("pannier --help", ours, "bare Python", bare, pairs=30, allowed="6")
+
+
+def thread_rows(folder: Path) -> Iterator[Row]:
+    """Keeping what was said costs little more than the rows; looking for it, whatever there is."""
+    messages = 8_000
+    with console.status("storing what was said"):
+        root = folder / "threads"
+        waiting = root / "waiting"
+        threads.filled(waiting, messages)
+        database = threads.stored(root / "stored", messages)
+        few = threads.stored(root / "few", 2_000)
+        many = threads.stored(root / "many", 200_000)
+        size, text = threads.bytes_and_text(database)
+    bare = threads.Bare(database)
+    rows = "the same rows by executemany"
+    yield compare(
+        f"storing {messages:,} records", threads.Storing(waiting), rows, bare, pairs=7, allowed="3"
+    )
+    yield compare("the same, from the spool on", threads.TakingIn(waiting), rows, bare, pairs=7)
+    yield compare(
+        "7 searches among 200,000 messages",
+        threads.Searching(many),
+        "among 2,000",
+        threads.Searching(few),
+        pairs=15,
+        allowed="3",
+    )
+    yield Row(
+        "bytes of the database",
+        "of all that was said",
+        f"{size / text:.2f}",
+        f"{size / 1e6:.1f} / {text / 1e6:.1f} MB",
+        "2.5",
+    )
 
 
 def size_rows(folder: Path) -> Iterator[Row]:
