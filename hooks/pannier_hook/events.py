@@ -32,7 +32,8 @@ SESSION_END = "session-end"
 RECORDS = "records"
 """New lines of a transcript beside the session's own, such as a sub-agent's. No details."""
 DELIVERED = "delivered"
-"""Queued messages were put before the agent. Details: messages, their ids with spaces between."""
+"""Queued messages were put before the agent. Details: messages, their ids with spaces between;
+prompt, what was put there, where no transcript and no other event says it."""
 
 KINDS = frozenset(
     {

@@ -72,7 +72,7 @@ def exchange(
             tell(options, client, request, until)
     finally:
         if taken:
-            _delivered(options, request, taken)
+            _delivered(options, client, request, taken)
 
 
 def _request(options: Options) -> Request:
@@ -125,11 +125,13 @@ def _answer(options: Options, client: Client, memory: str, messages: str) -> str
     return answer(client, text, client.prompt_event if options.event == "user-prompt" else "")
 
 
-def _delivered(options: Options, request: Request, taken: Taken) -> None:
+def _delivered(options: Options, client: Client, request: Request, taken: Taken) -> None:
     from .inbox import done
     from .telling import tell_delivered
 
     try:
-        tell_delivered(options, request, taken.ids)
+        # At a stop, the client that goes on says it itself: in its transcript, or as a prompt.
+        unwritten = options.event == "user-prompt" and not client.transcript
+        tell_delivered(options, request, taken.ids, taken.text if unwritten else "")
     finally:
         done(taken)

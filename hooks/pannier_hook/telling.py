@@ -73,11 +73,12 @@ def _put_or_keep(teller: Teller) -> None:
         raise
 
 
-def tell_delivered(options: Options, request: Request, ids: Sequence[str]) -> None:
-    """Hand over that the queue's messages `ids` were put before the agent. Raises OSError."""
+def tell_delivered(options: Options, request: Request, ids: Sequence[str], text: str = "") -> None:
+    """Hand over that the queue's messages `ids` were put before the agent; as which `text`, where
+    nobody else tells that. Raises OSError."""
     teller = Teller(options, request)
     try:
-        teller.spool.put(teller.event(DELIVERED, {"messages": " ".join(ids)}))
+        teller.spool.put(teller.event(DELIVERED, _of_delivered(ids, text)))
     finally:
         teller.spool.close()
 
@@ -155,6 +156,11 @@ def _of_tool(request: Request) -> dict[str, str]:
     if request.raw("error"):
         details["failed"] = "true"
     return details
+
+
+def _of_delivered(ids: Sequence[str], text: str) -> dict[str, str]:
+    details = {"messages": " ".join(ids)}
+    return {**details, "prompt": text} if text else details
 
 
 def _of_stop(options: Options, request: Request) -> dict[str, str]:

@@ -90,8 +90,16 @@ def _turn(prompt: str) -> tuple[str, ...]:
     return ("opencode", "run", prompt)
 
 
+# An argument that holds spaces, OpenCode puts into quotes; what it reads stays as it is.
+_FROM_INPUT = 'prompt=$1; shift; printf %s "$prompt" | opencode run "$@"'
+
+
+def _headless(prompt: str, *options: str) -> tuple[str, ...]:
+    return ("sh", "-c", _FROM_INPUT, "opencode", prompt, *options)
+
+
 def _again(prompt: str, session: str) -> tuple[str, ...]:
-    return (*_turn(prompt), "--session", session)
+    return _headless(prompt, "--session", session)
 
 
 def _first_turn(shell: Shell) -> str:
@@ -157,7 +165,7 @@ CLIENT = Client(
         for name in ("node_modules", "package.json", "package-lock.json")
     },
     endpoint=_endpoint,
-    headless=_turn,
+    headless=_headless,
     resume=_again,
     events={
         "startup": _startup,

@@ -65,6 +65,9 @@ def _entries(event: Event, turns: dict[str, tuple[str, bool]]) -> Iterator[Entry
             # At a stop, the queue's message begins the next turn; within one it is part of it.
             if not is_open:
                 yield begin(f"{event.id}/turn")
+            for number, piece in enumerate(pieces(event.details.get("prompt", ""))):
+                if piece.kind == "message":
+                    yield _message(event, number, role="pannier", kind="message", text=piece.text)
         case "post-tool":
             yield from _tool(event)
         case "stop":

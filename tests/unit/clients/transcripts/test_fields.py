@@ -90,6 +90,22 @@ def test_queue() -> None:
     ]
 
 
+def test_queue_beside_a_prompt() -> None:
+    """A message that the client added to a prompt is known only from its delivery."""
+    entries = read(
+        event(1, "user-prompt", prompt="hello"),
+        event(2, "delivered", messages="0123456789abcdef", prompt=QUEUED),
+        event(3, "stop", last="noted"),
+    )
+    assert told(entries) == [
+        "turn begins",
+        "person text: hello",
+        "pannier message: -----BEGIN PANNIER MESSAGE 0123456789abc",
+        "agent text: noted",
+        "turn succeeded",
+    ]
+
+
 def test_going_on_after_a_stop() -> None:
     """A person's own hook that makes the agent go on prolongs the turn."""
     entries = read(
