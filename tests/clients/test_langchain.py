@@ -19,7 +19,7 @@ from pannier.threads import intake, rollback
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import Store, open_store, threads_file
 
-from .living import Living, living
+from .living import PORT, Living, living
 
 FILES = "/workspace/agent/files"
 
@@ -203,3 +203,30 @@ def test_standing_instructions_and_no_model(group: Living) -> None:
         with pytest.raises(VerifyError) as caught:
             shell.run("env", "-u", "PANNIER_MODEL", "agent", "hello")
         assert "PANNIER_MODEL names no model" in caught.value.hint
+
+
+def test_another_provider(group: Living) -> None:
+    """With a model of Anthropic's protocol the memory arrives, too, and the turn is stored."""
+    with group.container() as shell:
+        shell.script(Call("shell", {"command": "echo the-kettle-is-on"}), Say("It is on."))
+        shell.run(
+            "env",
+            "PANNIER_MODEL=anthropic:scripted",
+            f"ANTHROPIC_BASE_URL=http://127.0.0.1:{PORT}",
+            "ANTHROPIC_API_KEY=none",
+            "agent",
+            "Is the kettle on?",
+        )
+        [asked, later] = shell.requests()
+    assert asked.dialect == "anthropic"
+    assert asked.holds("BEGIN PANNIER MEMORY")
+    assert later.holds("the-kettle-is-on")
+    with stored(group) as store:
+        assert [(m.role, m.kind) for m in branch(store)] == [
+            ("person", "text"),
+            ("agent", "call"),
+            ("tool", "result"),
+            ("agent", "text"),
+        ]
+        [turn] = store.turns(store.find_thread("scout").id)
+    assert (turn.outcome, turn.input > 0) == ("succeeded", True)
