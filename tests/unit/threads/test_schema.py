@@ -1,0 +1,79 @@
+"""A database that any released pannier made is opened by this one."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from pannier.clients.transcript import Message, Reading
+from pannier.errors import PannierError
+from pannier.threads.schema import MIGRATIONS, Migration, migrate, version
+from pannier.threads.store import open_store
+from pannier_hook.events import Event
+
+RELEASED = ("119a13c8c0cf3884",)
+"""Of each migration, as it was released first."""
+
+
+def made_by(file: Path, forms: int) -> None:
+    """A database as the pannier left it that knew so many migrations."""
+    db = sqlite3.connect(file, isolation_level=None)
+    migrate(db, MIGRATIONS[:forms])
+    db.close()
+
+
+def schema(db: sqlite3.Connection) -> set[tuple[str, str]]:
+    found = db.execute("SELECT name, sql FROM sqlite_master WHERE sql NOT NULL")
+    return {(name, " ".join(sql.split())) for name, sql in found}
+
+
+def test_no_released_migration_was_edited() -> None:
+    """One is appended instead: databases that were made by the old one are out there."""
+    digests = tuple(
+        hashlib.blake2b(m.script.encode(), digest_size=8).hexdigest() for m in MIGRATIONS
+    )
+    assert digests == RELEASED
+
+
+@pytest.mark.parametrize("forms", range(len(MIGRATIONS) + 1))
+@pytest.mark.parametrize("write", [True, False])
+def test_every_form_is_opened(tmp_path: Path, forms: int, write: bool) -> None:
+    """Whether for reading or for writing; afterwards all have the same form, and work."""
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    made_by(old, forms)
+    with open_store(new, write=True) as fresh:
+        expected = schema(fresh.db)
+    with open_store(old, write=True) if write else open_store(old) as store:
+        assert schema(store.db) == expected
+    with open_store(old, write=True) as store:
+        event = Event("stop", id="0" * 16, at=1, client="claude", session="s")
+        store.apply("scout", event, Reading((Message("a", "person", "text", "hello"),)))
+        assert len(store.search("hello", "scout")) == 1
+
+
+def test_a_later_form_is_refused(tmp_path: Path) -> None:
+    """By name, with the way out; nothing is touched."""
+    file = tmp_path / "threads.db"
+    open_store(file, write=True).close()
+    db = sqlite3.connect(file)
+    db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    db.close()
+    with pytest.raises(PannierError, match=f"{file}: made by a later pannier") as caught:
+        open_store(file)
+    assert "Update" in caught.value.hint
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    """Half a form is none."""
+    broken = Migration("broken", "CREATE TABLE fine (a);\nCREATE TABLE scopes (a);")
+    file = tmp_path / "threads.db"
+    open_store(file, write=True).close()
+    db = sqlite3.connect(file, isolation_level=None)
+    before = schema(db)
+    with pytest.raises(sqlite3.OperationalError, match="scopes"):
+        migrate(db, (*MIGRATIONS, broken))
+    assert (schema(db), version(db)) == (before, len(MIGRATIONS))
+    db.close()
