@@ -13,7 +13,7 @@ from pannier_agents.state import merge
 
 _ids = st.sampled_from("abcdef")
 _said = st.builds(lambda id, text: HumanMessage(text, id=id), _ids, st.text(max_size=3))
-_gone = st.builds(RemoveMessage, _ids)
+_gone = _ids.map(RemoveMessage)
 _all_gone = st.just(RemoveMessage(REMOVE_ALL_MESSAGES))
 _write = st.one_of(_said, st.lists(st.one_of(_said, _said, _gone, _all_gone), max_size=5))
 _writes = st.lists(_write, max_size=6)
