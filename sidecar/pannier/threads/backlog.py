@@ -159,7 +159,8 @@ class Backlog:
 
     def _is_young(self, name: str, spool: Spool) -> bool:
         try:
-            return spool.age(name) < GRACE
+            # Less than nothing: the clock was set back, and would be waited for.
+            return -1 < spool.age(name) < GRACE
         except OSError:
             return False
 

@@ -185,7 +185,7 @@ def test_a_part_that_never_comes_is_not_waited_for_longer(
     parts = parts_of(hands, TEXTS, size=1_000)
     for event in parts[:-1]:
         hands.put(event)
-    monkeypatch.setattr(backlog, "GRACE", -1.0)
+    monkeypatch.setattr(backlog, "GRACE", -2.0)
     hands.take_in()
     assert hands.said() == TEXTS[: len(hands.said())]
     assert 0 < len(hands.said()) < len(TEXTS)
@@ -200,7 +200,7 @@ def test_parts_that_come_late_are_stored_as_well(
     hands: Hands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hook that was stopped in between, for longer than anybody waits, loses nothing."""
-    monkeypatch.setattr(backlog, "GRACE", -1.0)
+    monkeypatch.setattr(backlog, "GRACE", -2.0)
     bodies = [transcript(TEXTS[at : at + 4], start=at) for at in range(0, 12, 4)]
     for event in handed_over(hands, bodies):
         hands.put(event)
