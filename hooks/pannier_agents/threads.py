@@ -98,7 +98,7 @@ async def ready(agent: Agent, thread: str, *, group: Group | None = None) -> Rea
         await agent.ainvoke(None, _config(thread), interrupt_before="*", durability="sync")
     group = group or Group.here()
     options = group.options(inbox.ROLLBACK)
-    box = inbox.Inbox(inbox.inbox_of(options), options.thread)
+    box = inbox.Inbox(options.inbox, options.thread)
     problems: list[str] = []
     with group.untroubled(inbox.ROLLBACK):
         for claim in list(box.claims(inbox.ROLLBACK)):

@@ -45,7 +45,6 @@ __all__ = [
     "done",
     "file_name",
     "frame",
-    "inbox_of",
     "read_name",
     "split_messages",
     "take",
@@ -108,7 +107,7 @@ def take(options: Options, *, limit: int | None = None, unit: str = "") -> Taken
     more waits for the next time. At a `stop`, only what was never claimed before; nothing for a
     background task. Never raises: whatever is wrong with an inbox, the turn goes on.
     """
-    inbox = Inbox(inbox_of(options), options.thread)
+    inbox = Inbox(options.inbox, options.thread)
     if options.task:
         return Taken(inbox, "", ())
     texts: list[str] = []
@@ -134,12 +133,6 @@ def done(taken: Taken) -> None:
     """The agent was told: the messages are not delivered again. Call it after printing."""
     for claim in taken.claims:
         taken.inbox.done(claim)
-
-
-def inbox_of(options: Options) -> str:
-    """Where the inbox lies: PANNIER_INBOX, else beside the spool."""
-    named = posix.environ.get(b"PANNIER_INBOX", b"").decode("utf-8", "surrogateescape")
-    return named or f"{options.spool.rstrip('/').rpartition('/')[0]}/inbox"
 
 
 def file_name(number: int, message: Message) -> str:
