@@ -43,14 +43,22 @@ SELECT messages.id, thread, session, turn, parent, key, position, at, role, kind
     model, failed, inner
 FROM messages
 """
-# From the head through what was said before: the head's branch alone.
+# From the head through what was said before: the head's branch alone, beyond a message. What comes
+# before another has the smaller number.
 _BRANCH = """
 WITH RECURSIVE branch (id, next) AS (
-    SELECT id, parent FROM messages WHERE id = (SELECT head FROM threads WHERE id = ?)
-    UNION
+    SELECT id, parent FROM messages WHERE id = (SELECT head FROM threads WHERE id = :thread)
+    UNION ALL
     SELECT messages.id, messages.parent FROM branch JOIN messages ON messages.id = branch.next
+        WHERE branch.next > :after
+    LIMIT :most
 )
 """
+
+
+def _some(branch: bool) -> str:
+    there = "id IN (SELECT id FROM branch)" if branch else "thread = :thread"
+    return f"{_BRANCH if branch else ''} {_MESSAGES} WHERE {there}"
 
 
 class Store:
@@ -143,30 +151,24 @@ class Store:
         `branch`: the path from the head through what came before each, which may have begun in
         another thread; without sub-agents and other branches. Else everything, as it was stored.
         """
-        if branch:
-            return self._rows(
-                MessageRow,
-                f"{_BRANCH} {_MESSAGES} WHERE id IN (SELECT id FROM branch) AND id > ?"
-                " ORDER BY id LIMIT ?",
-                thread,
-                after,
-                limit,
-            )
         return self._rows(
             MessageRow,
-            f"{_MESSAGES} WHERE thread = ? AND id > ? ORDER BY id LIMIT ?",
-            thread,
-            after,
-            limit,
+            f"{_some(branch)} AND id > :after ORDER BY id LIMIT :limit",
+            thread=thread,
+            after=after,
+            most=ALL,
+            limit=limit,
         )
 
     def latest(self, thread: int, *, branch: bool = True, limit: int) -> tuple[MessageRow, ...]:
         """The last `limit` of what `messages` gives, in order."""
-        if branch:
-            some = f"{_BRANCH} {_MESSAGES} WHERE id IN (SELECT id FROM branch)"
-        else:
-            some = f"{_MESSAGES} WHERE thread = ?"
-        found = self._rows(MessageRow, f"{some} ORDER BY id DESC LIMIT ?", thread, limit)
+        found = self._rows(
+            MessageRow,
+            f"{_some(branch)} ORDER BY id DESC LIMIT :most",
+            thread=thread,
+            after=0,
+            most=limit,
+        )
         return found[::-1]
 
     def message(self, id: int) -> MessageRow | None:
@@ -175,9 +177,10 @@ class Store:
 
     def in_branch(self, thread: int, message: int) -> bool:
         """Whether the head's path goes through this message."""
-        query = f"{_BRANCH} SELECT 1 FROM branch WHERE id = ?"
+        query = f"{_BRANCH} SELECT 1 FROM branch WHERE id = :after + 1"
+        values = {"thread": thread, "after": message - 1, "most": ALL}
         with in_words(self.path):
-            return self.db.execute(query, (thread, message)).fetchone() is not None
+            return self.db.execute(query, values).fetchone() is not None
 
     def search(
         self, query: str, grp: str | None, *, thread: int | None = None, limit: int = 20
@@ -197,6 +200,6 @@ class Store:
             limit,
         )
 
-    def _rows(self, row: type[Row], query: str, *values: Any) -> tuple[Row, ...]:
+    def _rows(self, row: type[Row], query: str, *values: Any, **named: Any) -> tuple[Row, ...]:
         with in_words(self.path):
-            return tuple(row.of(found) for found in self.db.execute(query, values))
+            return tuple(row.of(found) for found in self.db.execute(query, named or values))

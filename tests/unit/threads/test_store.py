@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.errors import PannierError, UsageError
+from pannier.threads.rows import MessageRow
 from pannier.threads.store import WritableStore, open_store
 from pannier_hook.events import Event, Log
 
@@ -99,6 +100,22 @@ def test_a_client_that_goes_back_makes_a_branch(store: WritableStore) -> None:
     put(store, said("f"))
     assert branch(store) == ["f"]
     assert len(store.messages(1, branch=False)) == 6
+
+
+def test_a_piece_of_a_thread_can_be_asked_for(store: WritableStore) -> None:
+    """What comes after a message, or the last few, of the branch or of everything."""
+    put(store, said("a"), said("b"), said("c"), said("d", parent=After("b")), said("e"))
+
+    def keys(messages: Sequence[MessageRow]) -> str:
+        return "".join(message.key for message in messages)
+
+    assert keys(store.messages(1, after=2)) == "de"
+    assert keys(store.messages(1, after=2, branch=False)) == "cde"
+    assert keys(store.messages(1, limit=2)) == "ab"
+    assert keys(store.latest(1, limit=3)) == "bde"
+    assert keys(store.latest(1, limit=3, branch=False)) == "cde"
+    assert keys(store.latest(1, limit=-1)) == "abde"
+    assert [store.in_branch(1, n) for n in range(1, 7)] == [True, True, False, True, True, False]
 
 
 def test_the_next_session_goes_on_from_the_head(store: WritableStore) -> None:
