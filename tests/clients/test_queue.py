@@ -14,7 +14,7 @@ from pannier.engine import Engine
 from pannier.sending import Letter
 from pannier.threads import inbox
 from pannier.threads.queue import Waiting, open_queue, queue_file
-from pannier_hook.events import Event, decode
+from pannier_hook.events import decode
 
 from .living import Listening, Living, living
 
@@ -26,6 +26,9 @@ TOLD = ('It failed: "--help"  is\n--no option', "It's mended.")
 """Words that a command line could change on their way."""
 ONLY_AT_PROMPTS = {"copilot", "opencode"}
 """Clients that nothing makes go on at the end of a turn."""
+
+FORGETS = "qwen"
+"""A resumed session of Qwen Code has nothing of what a turn went on with."""
 
 
 class Interrupting(Listening):
@@ -42,32 +45,46 @@ class Interrupting(Listening):
         return super().next_answer(request)
 
 
-@pytest.mark.parametrize("name", [n for n, client in clients.CLIENTS.items() if client.events])
+@pytest.mark.parametrize("name", [n for n, client in clients.CLIENTS.items() if client.resume])
 def test_a_message_is_told_once(engine: Engine, folder: Path, name: str) -> None:
     """One that comes while the agent works reaches it at the end of its turn, and it goes on with
-    it once and stops, or else with its next prompt; one that comes later is told with the next
-    prompt; none is told again."""
+    it once and stops, or else with its next prompt. One that comes later is told with the next
+    prompt. Started with messages as its prompt, the client goes on with its session, in which each
+    is there once."""
     group = living(engine, folder / f"queue-{name}", clients.CLIENTS[name])
     model = Interrupting()
     group.model = model
-    turn = group.client.headless
-    goes_on = name not in ONLY_AT_PROMPTS
+    turn, resume = group.client.headless, group.client.resume
+    assert resume is not None
+    at_stop = [] if name in ONLY_AT_PROMPTS else ["It failed."]
+    at_prompt = ["It failed."] if name in ONLY_AT_PROMPTS else []
     with group.container() as shell:
         model.meanwhile = lambda: send(group, "It failed.")
         shell.run(*turn(WORK))
-        asked = requests(model, WORK)
-        assert [told(request) for request in asked] == ([[], ["It failed."]] if goes_on else [[]])
-        assert len(waiting(group)) == (0 if goes_on else 1)
+        rounds = [told(request) for request in requests(model, WORK)]
+        assert rounds == [[], *([at_stop] if at_stop else [])]
+        assert len(waiting(group)) == len(at_prompt)
 
         send(group, "It is mended.")
         shell.run(*turn("What is new?"))
-        [asked_next] = requests(model, "What is new?")
-        later = [] if goes_on else ["It failed."]
-        assert told(asked_next) == [*later, "It is mended."]
+        [asked] = requests(model, "What is new?")
+        assert told(asked) == [*at_prompt, "It is mended."]
         assert waiting(group) == []
 
-        shell.run(*turn("And now?"))
-        assert [told(request) for request in requests(model, "And now?")] == [[]]
+        with open_queue(queue_file(group.home, {})) as queue:
+            rows = [queue.put("scout", text, sender="ci", thread="other") for text in TOLD]
+        shell.run(*resume(inbox.prompt_of(rows), session_of(group, WORK)))
+        *_, asked = requests(model, WORK)
+        assert told(asked) == [*([] if name == FORGETS else at_stop), *TOLD]
+
+
+def session_of(group: Living, prompt: str) -> str:
+    """The session of this prompt, as the sidecar learns it. A client may have others at work on
+    the side, for titles."""
+    spool = group.home.group("scout").spool / "new"
+    events = [decode(file.read_bytes()) for file in sorted(spool.iterdir())]
+    [session] = {e.session for e in events if prompt in e.details.get("prompt", "")}
+    return session
 
 
 def requests(model: Listening, prompt: str) -> list[Request]:
@@ -96,27 +113,3 @@ def told(request: Request) -> list[str]:
             assert f"[{id}] from: ci" in block
             found.append("\n".join(x for x in block.split("\n") if not x.startswith(f"[{id}]")))
     return found
-
-
-@pytest.mark.parametrize("name", [n for n, client in clients.CLIENTS.items() if client.resume])
-def test_a_session_goes_on_with_messages(engine: Engine, folder: Path, name: str) -> None:
-    """Started with messages as its prompt, the client goes on with the session of that id."""
-    group = living(engine, folder / f"goes-on-{name}", clients.CLIENTS[name])
-    assert group.client.resume is not None
-    with open_queue(queue_file(group.home, {})) as queue:
-        rows = [queue.put("scout", text, sender="ci") for text in TOLD]
-    with group.container() as shell:
-        shell.run(*group.client.headless("Remember the number 7123."))
-        # As the sidecar learns it. A client may have others at work on the side, for titles.
-        [session] = {
-            event.session for event in events_of(group) if "7123" in event.details.get("prompt", "")
-        }
-        shell.run(*group.client.resume(inbox.prompt_of(rows), session))
-        asked = [request for request in group.model.requests if TOLD[0] in told(request)]
-    assert [told(request) for request in asked] == [list(TOLD)]
-    assert asked[0].holds("7123")
-
-
-def events_of(group: Living) -> list[Event]:
-    spool = group.home.group("scout").spool / "new"
-    return [decode(file.read_bytes()) for file in sorted(spool.iterdir())]
