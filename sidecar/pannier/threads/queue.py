@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
@@ -292,18 +292,17 @@ def new_message(
     )
 
 
-def _row(row: tuple[object, ...]) -> Waiting:
-    number, group, id, text, at, kind, thread, sender, source, checkpoint, state, owner, missed = (
-        row
-    )
+def _row(row: tuple[Any, ...]) -> Waiting:
+    number, group, id, text, at, kind, thread, sender, source, checkpoint, *how = row
     message = Message(
-        id,  # type: ignore[arg-type]
-        text,  # type: ignore[arg-type]
-        at=at,  # type: ignore[arg-type]
-        kind=kind,  # type: ignore[arg-type]
-        thread=thread,  # type: ignore[arg-type]
-        sender=sender,  # type: ignore[arg-type]
-        source=source,  # type: ignore[arg-type]
-        checkpoint=checkpoint,  # type: ignore[arg-type]
+        id,
+        text,
+        at=at,
+        kind=kind,
+        thread=thread,
+        sender=sender,
+        source=source,
+        checkpoint=checkpoint,
     )
-    return Waiting(number, group, message, state, owner, missed)  # type: ignore[arg-type]
+    state, owner, missed = how
+    return Waiting(number, group, message, state, owner, missed)

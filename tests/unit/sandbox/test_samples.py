@@ -24,8 +24,10 @@ def records(tmp_path: Path) -> Iterator[Records]:
         yield opened
 
 
-def sample(at: int, cpu: float = 1.0, memory: int = 100, container: str = "c1") -> Sample:
-    return Sample(container, at, 10, cpu, cpu, memory, memory)
+def sample(
+    at: int, cpu: float = 1.0, memory: int = 100, span: int = 10, container: str = "c1"
+) -> Sample:
+    return Sample(container, at, span, cpu, cpu, memory, memory)
 
 
 def add_every_ten_seconds(records: Records, seconds: int) -> None:
@@ -78,7 +80,9 @@ def test_thinning_twice_is_thinning_once(records: Records) -> None:
 
 @given(
     st.lists(
-        st.tuples(st.integers(0, 200_000), st.floats(0, 64), st.integers(0, 1 << 40)),
+        st.tuples(
+            st.integers(0, 20_000), st.floats(0, 64), st.integers(0, 1 << 40), st.integers(1, 90)
+        ),
         max_size=40,
         unique_by=lambda one: one[0],
     ),
@@ -87,13 +91,13 @@ def test_thinning_twice_is_thinning_once(records: Records) -> None:
 @settings(max_examples=40, deadline=None)
 def test_thinning_keeps_means_and_peaks(
     tmp_path_factory: pytest.TempPathFactory,
-    taken: list[tuple[int, float, int]],
+    taken: list[tuple[int, float, int, int]],
     later: list[int],
 ) -> None:
     """Whenever it happens: as many seconds, the same mean processor time, the same peaks."""
     path = tmp_path_factory.mktemp("samples") / "sandbox.db"
     with open_records(path) as records:
-        samples.add(records, [sample(NOW - age, cpu, memory) for age, cpu, memory in taken])
+        samples.add(records, [sample(NOW - age, *rest) for age, *rest in taken])
         before = samples.of_container(records, "c1")
         for step in sorted(later):
             samples.thin(records, NOW + step)
