@@ -37,9 +37,11 @@ def decode(data: bytes) -> Event:
     value = loads(data[:end].decode("utf-8"))
     if not isinstance(value, dict):
         raise ValueError("an event's header is not a JSON object")
-    if type(value.get("v")) is not int or value["v"] != FORMAT:
-        raise UnknownFormat(f"an event of format {shown(value.get('v'))}")
-    kind = value.get("kind")
+    form, kind = value.get("v"), value.get("kind")
+    if form is None or kind is None:
+        raise ValueError("an event without the number of its format, or without its kind")
+    if type(form) is not int or form != FORMAT:
+        raise UnknownFormat(f"an event of format {shown(form)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise UnknownFormat(f"an event of kind {shown(kind)}")
     log = _log(value.get("log"))

@@ -25,6 +25,8 @@ from pannier_hook.events import Event
 
 MAIN = ""
 """The conversation of a session that no sub-agent holds."""
+_NO_NAME = "main"
+"""What a thread is called that a container gives no name."""
 _BEFORE_ALL = 0
 """A tip that went back to before everything."""
 _ASKED_AT_ONCE = 500
@@ -54,6 +56,11 @@ class Applied:
     """None: its session was erased, and nothing was stored."""
     texts: tuple[Indexed, ...] = ()
     """What is to be put into the full-text index: number, text, place."""
+
+
+def thread_of(event: Event) -> str:
+    """The name of the thread that an event belongs to."""
+    return event.thread or _NO_NAME
 
 
 def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
@@ -87,7 +94,7 @@ def _is_erased(db: sqlite3.Connection, scope: int, grp: str, event: Event) -> bo
     if db.execute("SELECT 1 FROM sessions WHERE scope = ? AND session = ?", own).fetchone():
         return False
     query = "SELECT 1 FROM threads WHERE grp = ? AND name = ? AND deleted >= ?"
-    late = db.execute(query, (grp, event.thread, max(event.at, 1))).fetchone() is not None
+    late = db.execute(query, (grp, thread_of(event), max(event.at, 1))).fetchone() is not None
     if late and event.session:
         db.execute("INSERT INTO erased (scope, session) VALUES (?, ?)", own)
     return late
@@ -95,12 +102,12 @@ def _is_erased(db: sqlite3.Connection, scope: int, grp: str, event: Event) -> bo
 
 def _thread(db: sqlite3.Connection, grp: str, event: Event) -> tuple[int, int | None]:
     query = "SELECT id, head FROM threads WHERE grp = ? AND name = ? AND deleted = 0"
-    found = db.execute(query, (grp, event.thread)).fetchone()
+    found = db.execute(query, (grp, thread_of(event))).fetchone()
     if found is not None:
         return found[0], found[1]
     made = db.execute(
         "INSERT INTO threads (grp, name, key, created) VALUES (?, ?, ?, ?) RETURNING id",
-        (grp, event.thread, _new_key(db), event.at),
+        (grp, thread_of(event), _new_key(db), event.at),
     )
     return int(made.fetchone()[0]), None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pannier import clients
 from pannier.clients.transcript import Message, Reading
-from pannier.errors import PannierError, UnsafePath, described
+from pannier.errors import PannierError, UnsafePath, described, reason
 from pannier.paths import GroupPaths
 from pannier.threads.parts import Chunk, are_one, chunks, is_whole, name_of
 from pannier.threads.spool import MOST_REJECTED, Spool
@@ -107,7 +107,7 @@ class Backlog:
         except Exception as error:  # Of what a container wrote, nothing may stop the others.
             self._at_hand = None
             for name in at_hand.files:
-                self._reject(turn.spool, name, _in_words(error))
+                self._reject(turn.spool, name, f"what it says cannot be stored: {_in_words(error)}")
             return
         if last:
             self._at_hand = None
@@ -179,7 +179,13 @@ class Backlog:
             return None
         except events.UnknownFormat as error:
             self._reject(turn.spool, name, f"{_LATER}: {_in_words(error)}")
-        except (OSError, ValueError, RecursionError, PannierError) as error:
+        except UnsafePath as error:
+            # Without its path: it lies elsewhere in a moment, under another name.
+            _, path, what = error.message.rpartition(f"{name} ")
+            self._reject(turn.spool, name, f"it {what}" if path else what)
+        except OSError as error:
+            self._reject(turn.spool, name, reason(error))
+        except (ValueError, RecursionError) as error:
             self._reject(turn.spool, name, _in_words(error))
         else:
             return self._sort(name, event, turn)
@@ -247,6 +253,12 @@ def _in_words(error: Exception) -> str:
         words = error.message
     elif isinstance(error, OSError):
         words = described(error)
-    else:
+    elif isinstance(error, UnicodeDecodeError):
+        words = reason(error)
+    elif isinstance(error, ValueError) and str(error):
+        words = str(error)
+    elif isinstance(error, RecursionError):
+        words = "it is nested too deeply"
+    else:  # A fault of ours: what helps to mend it.
         words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return " ".join(words.split())[:_LONGEST_REASON]

@@ -102,9 +102,9 @@ class Store:
 
         Raises UsageError.
         """
-        grp, _, name = ref.partition("/")
+        grp, named, name = ref.partition("/")
         called = self._rows(
-            ThreadRow, f"{_THREADS} AND grp = ? AND name = ?", grp, name or MAIN
+            ThreadRow, f"{_THREADS} AND grp = ? AND name = ?", grp, name if named else MAIN
         ) or self._rows(ThreadRow, f"{_THREADS} AND key = ?", ref)
         if not called:
             raise UsageError(f"no thread {ref}", "See which there are: pannier threads list")

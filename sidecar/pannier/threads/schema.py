@@ -169,7 +169,9 @@ def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...] = MIGRATIO
     try:
         done = version(db)
         if done > len(migrations):
-            raise LaterForm(f"made by a later pannier (form {done} of {len(migrations)} known)")
+            raise LaterForm(
+                f"made by a later pannier: its form is {done}, known are 1 to {len(migrations)}"
+            )
         for migration in migrations[done:]:
             for statement in _statements(migration.script):
                 db.execute(statement)

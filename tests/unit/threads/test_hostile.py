@@ -69,7 +69,9 @@ ODD: dict[str, tuple[Callable[[Path], None], str]] = {
     "sparse": (sparse, "longer than"),
     "folder": (folder, "folder"),
     "empty": (content(b""), "without a header"),
-    "binary": (content(b"\xff\xfe\n"), "decode"),
+    "binary": (content(b"\xff\xfe\n"), "not text in UTF-8"),
+    "no event": (content(b"{}\n"), "without the number of its format"),
+    "no kind": (content(header(kind=None)), "without its kind"),
     "deep": (content(b"[" * 200_000 + b"\n"), ""),
     "deep member": (content(header()[:-2] + b', "x": ' + b"[" * 100_000 + b"\n"), ""),
     "number": (content(b"9" * 100_000 + b"\n"), ""),
@@ -107,6 +109,9 @@ def test_what_cannot_be_read_is_put_aside_with_its_reason(hands: Hands, what: st
     ((told, count),) = read_reports(hands.spool()).rejected
     assert reason in told
     assert count == 1
+    assert "Error" not in told
+    assert "UnknownFormat" not in told
+    assert "new" not in told
 
 
 def test_names_say_nothing(hands: Hands) -> None:

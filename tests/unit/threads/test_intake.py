@@ -122,6 +122,14 @@ def test_who_cannot_have_the_lock_leaves_it_to_the_other(hands: Hands) -> None:
     assert hands.take_in().events == 1
 
 
+def test_a_thread_without_a_name_is_main(hands: Hands) -> None:
+    """No container makes one that nobody can name."""
+    hands.prompt("hello", thread="")
+    hands.prompt("hi", session="s2")
+    hands.take_in()
+    assert hands.said("scout/main") == ["hello", "hi"]
+
+
 def test_another_path_can_be_named(hands: Hands, tmp_path: Path) -> None:
     """PANNIER_THREADS_DB_PATH."""
     hands.prompt("hello")

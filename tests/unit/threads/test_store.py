@@ -232,6 +232,8 @@ def test_a_thread_is_found_by_its_names(store: WritableStore) -> None:
     assert store.find_thread("scout/plans/2026") == plans
     with pytest.raises(UsageError, match="no thread scout/nothing"):
         store.find_thread("scout/nothing")
+    with pytest.raises(UsageError, match=r"no thread scout/$"):
+        store.find_thread("scout/")
 
 
 @pytest.mark.parametrize(
