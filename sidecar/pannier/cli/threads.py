@@ -276,6 +276,8 @@ def _opened(context: Context) -> Iterator[Store]:
 
     _take_in(context)
     with open_store(threads_file(context.home(), context.environ)) as store:
+        if store.caveat:
+            context.tell(f"pannier: {shown(store.caveat)}")
         yield store
 
 

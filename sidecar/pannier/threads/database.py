@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pannier import safefs
-from pannier.errors import PannierError, described
+from pannier.errors import PannierError, reason
 from pannier.paths import Home
 from pannier.safefs.beneath import like_folder
 from pannier.threads.schema import MIGRATIONS, LaterForm, Migration, migrate, version
@@ -30,7 +30,8 @@ def connect(
 ) -> sqlite3.Connection:
     """A connection in autocommit; the tables have their present form.
 
-    For reading, a database that is not there is as one that is empty. Raises PannierError.
+    For reading, a database that is not there is as one that is empty, and one in a folder that
+    cannot be written is opened as it lies there. Raises PannierError.
     """
     with in_words(path):
         if not write and not path.exists():
@@ -39,22 +40,51 @@ def connect(
             return db
         if write:
             _make(path)
-        db = sqlite3.connect(
-            f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None
-        )
         try:
-            db.execute("PRAGMA foreign_keys = ON")
-            # The spool's files are removed once a transaction is done: it must outlast a power cut.
-            db.execute("PRAGMA synchronous = FULL")
-            if version(db) != len(migrations):
-                db.execute("PRAGMA journal_mode = WAL")
-                migrate(db, migrations)
-            if not write:
-                db.execute("PRAGMA query_only = ON")
-        except BaseException:
-            db.close()
-            raise
-        return db
+            return _opened(path, write, migrations)
+        except sqlite3.OperationalError as error:
+            if write or _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise
+            return _frozen(path, migrations)
+
+
+def _opened(path: Path, write: bool, migrations: tuple[Migration, ...]) -> sqlite3.Connection:
+    # Where only reading is allowed, SQLite itself does with that.
+    db = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=_BUSY, isolation_level=None)
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        # The spool's files are removed once a transaction is done: it must outlast a power cut.
+        db.execute("PRAGMA synchronous = FULL")
+        if version(db) != len(migrations):
+            db.execute("PRAGMA journal_mode = WAL")
+            migrate(db, migrations)
+        if not write:
+            db.execute("PRAGMA query_only = ON")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+class Frozen(sqlite3.Connection):
+    """Of a database beside which no file can be made: read without locks, and without the log of
+    what was written last, if there is one (sqlite.org/wal.html#readonly)."""
+
+
+def _frozen(path: Path, migrations: tuple[Migration, ...]) -> Frozen:
+    uri = f"{path.as_uri()}?mode=ro&immutable=1"
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, factory=Frozen)
+    try:
+        if version(db) < len(migrations):
+            raise PannierError(
+                f"{path}: made by an earlier pannier, and its folder cannot be written",
+                "Look at it once where it can be: that brings it to its present form.",
+            )
+        migrate(db, migrations)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 _PLAIN = sqlite3.DatabaseError
@@ -72,19 +102,25 @@ def in_words(path: Path) -> Iterator[None]:
             raise
         raise PannierError(f"{path}: {error}", _hint(error)) from error
     except OSError as error:
-        raise PannierError(f"{path}: {described(error)}") from error
+        raise PannierError(f"{path}: {reason(error)}") from error
     except LaterForm as error:
         raise PannierError(f"{path}: {error}", "Update pannier.") from error
 
 
+def _code(error: sqlite3.DatabaseError) -> int:
+    """The primary one (sqlite.org/rescode.html)."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 def _hint(error: sqlite3.DatabaseError) -> str:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return {
         sqlite3.SQLITE_BUSY: "Another process has been writing for long: try again.",
         sqlite3.SQLITE_FULL: "The disk is full: nothing is lost, but nothing new is kept.",
         sqlite3.SQLITE_NOTADB: "It is no database of pannier. Move it away, or bring a copy back.",
         sqlite3.SQLITE_CORRUPT: "It is damaged. Move it away, or bring a copy back.",
-    }.get(code, "")
+        sqlite3.SQLITE_CANTOPEN: "Look at the rights of the file and of its folder.",
+        sqlite3.SQLITE_READONLY: "Look at the rights of the file and of its folder.",
+    }.get(_code(error), "")
 
 
 def _make(path: Path) -> None:

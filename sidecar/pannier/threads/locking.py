@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from pannier import safefs
-from pannier.errors import PannierError, described
+from pannier.errors import PannierError, reason
 from pannier.paths import Home
 from pannier.safefs.beneath import like_folder
 from pannier.safefs.lock import take
@@ -38,7 +38,7 @@ def _locked(home: Home, seconds: float) -> Iterator[None]:
     try:
         lock = _open(home)
     except OSError as error:
-        raise PannierError(f"{home.state / LOCK} cannot be used: {described(error)}") from error
+        raise PannierError(f"{home.state / LOCK} cannot be used: {reason(error)}") from error
     try:
         if not take(lock, seconds=seconds):
             raise Busy("another process of pannier is writing what was said", "Try again.")

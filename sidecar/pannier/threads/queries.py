@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from pannier.errors import UsageError
 from pannier.threads import fulltext
-from pannier.threads.database import in_words
+from pannier.threads.database import Frozen, in_words
 from pannier.threads.rows import MessageRow, SessionRow, ThreadRow, TurnRow
 
 MAIN = "main"
@@ -81,6 +81,15 @@ class Store:
 
     def close(self) -> None:
         self.db.close()
+
+    @property
+    def caveat(self) -> str:
+        """What a person should know of it; "" if there is nothing."""
+        if not isinstance(self.db, Frozen):
+            return ""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        without = f" without what is in {log.name}" if log.exists() else ""
+        return f"{self.path} is read as it lies there{without}: its folder cannot be written"
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from pannier.clients.transcript import (
 )
 from pannier.errors import PannierError, UsageError
 from pannier.threads.rows import MessageRow
-from pannier.threads.store import WritableStore, open_store
+from pannier.threads.store import Store, WritableStore, open_store
 from pannier_hook.events import Event, Log
 
 LOG = Log(".claude/projects/x/s1.jsonl", 0)
@@ -54,7 +56,7 @@ def put(store: WritableStore, *entries: Entry, of: Event | None = None, grp: str
     return store.apply(grp, of or event(), Reading(entries)).stored
 
 
-def branch(store: WritableStore, ref: str = "scout") -> list[str]:
+def branch(store: Store, ref: str = "scout") -> list[str]:
     return [m.key for m in store.messages(store.find_thread(ref).id)]
 
 
@@ -367,3 +369,42 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
     file.write_text("not a database, but long enough to be looked at" * 100)
     with pytest.raises(PannierError, match=f"{file}: file is not a database"):
         open_store(file, write=True)
+
+
+@contextmanager
+def unwritable(folder: Path) -> Iterator[None]:
+    """Nobody of this process can write there, nor could root's."""
+    folder.chmod(0o555)
+    for above in folder.parents[:3]:
+        above.chmod(above.stat().st_mode | 0o111)
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    was = os.geteuid()
+    os.seteuid(65534 if was == 0 else was)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("writer", ["none", "alive", "killed"])
+def test_a_folder_that_cannot_be_written_can_be_read(tmp_path: Path, writer: str) -> None:
+    """What SQLite allows is read, and what is missing is said."""
+    folder = tmp_path / "state"
+    store = open_store(folder / "threads.db", write=True)
+    put(store, said("a"))
+    store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    put(store, said("b"))
+    left = {name: (folder / name).read_bytes() for name in ("threads.db", "threads.db-wal")}
+    if writer != "alive":
+        store.close()
+    if writer == "killed":  # Without the index that processes share.
+        for name, data in left.items():
+            (folder / name).write_bytes(data)
+    with unwritable(folder), open_store(folder / "threads.db") as reader:
+        keys, note = branch(reader), reader.caveat
+    assert keys == (["a"] if writer == "killed" else ["a", "b"])
+    assert ("is read as it lies there" in note) == (writer != "alive")
+    assert ("threads.db-wal" in note) == (writer == "killed")
+    store.close()
