@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from . import home
 from .scaffold import scaffold
+from .sessions import FOLDER
 from .spool import report
 
 TYPE_CHECKING = False
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 AT_GATE = "pannier-gate"
 """The name that the process bears while it waits at the gate; `look` finds it by that."""
+
+LEFTOVERS = 0.5
+"""Seconds that go into what killed sessions left behind."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -36,7 +41,7 @@ def boot(options: Options, words: Sequence[str], mask: set[int]) -> int:
     except ValueError as problem:
         _say(str(problem))
         return 2
-    for step in (_scaffold, _register, _skeleton):
+    for step in (_scaffold, _register, _skeleton, _leftovers):
         _attempt(options, step)
     if os.environ.get("PANNIER_GATE") == "1":
         _wait_at_gate(options)
@@ -88,6 +93,15 @@ def _skeleton(options: Options) -> None:
     if options.home:
         for line in home.copy_skeleton(options.home):
             report(options, line)
+
+
+def _leftovers(options: Options) -> None:
+    """Of sessions that ended with the container before this one."""
+    if not os.path.isdir(f"{options.spool}/{FOLDER}"):
+        return
+    from .leftovers import look
+
+    look(options, time.monotonic() + LEFTOVERS)
 
 
 def _wait_at_gate(options: Options) -> None:

@@ -11,6 +11,7 @@ from _stat import S_ISREG
 from . import cursor as cursors
 from .events import RECORDS, SESSION_END, STOP, Event, Log
 from .handover import Budget, Increment, open_log, read_increment, write_parts
+from .sessions import forget
 from .spool import new_id
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .clients import Client
     from .cursor import Cursor
     from .handover import Say
+    from .spool import Spool
     from .telling import Teller
 
 MOST_BYTES = 32 << 20
@@ -28,6 +30,9 @@ MOST_INNER = 50
 """Sub-agents' transcripts that one event hands over."""
 MOST_NAMES = 10_000
 """Names of the sub-agents' folder that are looked at."""
+
+LEFT = {"left": "true"}
+"""The details of records of a session of which nothing is heard."""
 
 _SUFFIX = ".jsonl"
 _SLACK = 2 * 10**9
@@ -42,13 +47,15 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
     log = open_log(path) if path else None
     if log is None:
         teller.spool.put(teller.event())
+        if ending:
+            _close(teller, whole=True)
         return
     try:
         name = cursors.name_of(teller.request.session, path)
         old = cursors.load(teller.spool, name)
+        # At the end all of them are looked at.
         seen = 0 if ending or old is None else old.seen
-        if begin := _begin_of_inner(client, path, teller.request.session):
-            seen = _inner(teller, begin, seen, budget)
+        seen = _inner(teller, client, path, seen, budget)
         increment = read_increment(log, old, budget)
         if client.lags and teller.options.event == STOP:
             from .lag import with_answer
@@ -58,14 +65,43 @@ def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
         new = _write(teller, _main(teller), path, increment, budget)
         if new is None:
             teller.spool.put(teller.event())
-            new = increment.cursor(0)
-        new.seen = seen
-        if old is None or new.encode() != old.encode():
-            cursors.save(teller.spool, name, new)
+        whole = _move(teller.spool, name, old, new, increment, seen)
         if ending:
-            cursors.prune(teller.spool)
+            _close(teller, whole=whole)
     finally:
         posix.close(log)
+
+
+def hand_over_left(teller: Teller, client: Client, path: str, log: int, budget: Budget) -> bool:
+    """Hand over what is new in the transcript `log` at `path` and in those of the session's
+    sub-agents, as records of a session of which nothing is heard; whether that was all.
+
+    Raises OSError; what went is not undone.
+    """
+    name = cursors.name_of(teller.request.session, path)
+    old = cursors.load(teller.spool, name)
+    seen = _inner(teller, client, path, old.seen if old else 0, budget)
+    increment = read_increment(log, old, budget)
+    new = _write(teller, _left(teller), path, increment, budget)
+    return _move(teller.spool, name, old, new, increment, seen)
+
+
+def _move(
+    spool: Spool, name: str, old: Cursor | None, new: Cursor | None, increment: Increment, seen: int
+) -> bool:
+    """Move the cursor behind what went; whether that was all."""
+    new = new or increment.cursor(0)
+    new.seen = seen
+    if old is None or new.encode() != old.encode():
+        cursors.save(spool, name, new)
+    return not increment.more and new.offset == increment.offset + len(increment.data)
+
+
+def _close(teller: Teller, *, whole: bool) -> None:
+    """The session ended."""
+    cursors.prune(teller.spool)
+    if whole:
+        forget(teller.spool, teller.request.session)
 
 
 def _write(
@@ -90,6 +126,16 @@ def _main(teller: Teller) -> Say:
     return say
 
 
+def _left(teller: Teller) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        details = {} if log.more else LEFT
+        return teller.event(RECORDS, details, id=id, at=at, part=part, log=log)
+
+    return say
+
+
 def _records(teller: Teller, agent: str) -> Say:
     id, at = new_id(), teller.now()
 
@@ -110,10 +156,13 @@ def _begin_of_inner(client: Client, path: str, session: str) -> str:
     return f"{folder}/{place.replace('{session}', session)}"
 
 
-def _inner(teller: Teller, begin: str, seen: int, budget: Budget) -> int:
-    """Hand over what is new in the sub-agents' transcripts that changed after `seen`, whose paths
-    begin so; up to when all of them are handed over now. At most half of the budget goes into
+def _inner(teller: Teller, client: Client, path: str, seen: int, budget: Budget) -> int:
+    """Hand over what is new in the transcripts of the session's sub-agents that changed after
+    `seen`; up to when all of them are handed over now. At most half of the budget goes into
     that."""
+    begin = _begin_of_inner(client, path, teller.request.session)
+    if not begin:
+        return seen
     folder, _, prefix = begin.rpartition("/")
     share = Budget(budget.bytes // 2, budget.half_time())
     carried = 0

@@ -6,6 +6,7 @@ about answers to the client, which are out before any of this begins.
 
 from __future__ import annotations
 
+import posix
 import time
 
 from .events import (
@@ -53,12 +54,42 @@ def tell(options: Options, client: Client, request: Request, until: float) -> No
             log = request.text("agent_transcript_path", "transcript_path")
             hand_over(teller, client, log, until)
         elif client.transcript or options.event == SESSION_START:
+            if client.transcript and options.event == USER_PROMPT:
+                _note(teller)
             # What a transcript holds, too, need not survive a crash of the machine.
             teller.spool.put(teller.event(), durable=False)
+            if client.transcript and options.event == SESSION_START:
+                _look_for_leftovers(teller, until)
         else:
             _put_or_keep(teller)
     finally:
         teller.spool.close()
+
+
+def _note(teller: Teller) -> None:
+    """Note that the session goes on. A sub-agent's prompt says nothing of that."""
+    from .sessions import Noted, note
+
+    options, request = teller.options, teller.request
+    if not request.agent:
+        path = request.text("transcript_path")
+        thread, task = options.thread, options.task
+        note(teller.spool, Noted(options.client, request.session, thread, path, task=task))
+
+
+def _look_for_leftovers(teller: Teller, until: float) -> None:
+    """Of sessions that were killed. Most often there are none, and no module is imported."""
+    try:
+        noted = posix.listdir(f"{teller.options.spool}/sessions")
+    except OSError:
+        return
+    source = teller.options.source or teller.request.source
+    # It was killed if it has to be resumed, and goes on if it was compacted.
+    own = "" if source == "resume" else teller.request.session
+    if any(name != own for name in noted):
+        from .leftovers import look
+
+        look(teller.options, until, own)
 
 
 def _put_or_keep(teller: Teller) -> None:
@@ -86,15 +117,19 @@ def tell_delivered(options: Options, request: Request, ids: Sequence[str], text:
 class Teller:
     """Makes events of one call of the hook, and knows the spool that they go to."""
 
-    def __init__(self, options: Options, request: Request) -> None:
+    def __init__(
+        self, options: Options, request: Request, spool: Spool | None = None, at: int = 0
+    ) -> None:
+        """`at`: when all of it happened, in nanoseconds since 1970; 0: now."""
         self.options = options
         self.request = request
-        self.spool = Spool(options.spool)
+        self.spool = spool or Spool(options.spool)
+        self._then = at
         self._at = 0
 
     def now(self) -> int:
         """The time of a next event, in nanoseconds since 1970: later than the one before."""
-        self._at = max(time.time_ns(), self._at + 1)
+        self._at = max(self._then or time.time_ns(), self._at + 1)
         return self._at
 
     def event(

@@ -20,13 +20,15 @@ from pannier.clients.transcript import (
     TurnEnds,
     Usage,
 )
-from pannier.threads import fulltext
+from pannier.threads import erasing, fulltext
 from pannier_hook.events import Event
 
 MAIN = ""
 """The conversation of a session that no sub-agent holds."""
 _NO_NAME = "main"
 """What a thread is called that a container gives no name."""
+BROKEN_OFF = "broken off"
+"""Why a turn was interrupted, as far as is known: nothing more was heard of its session."""
 _BEFORE_ALL = 0
 """A tip that went back to before everything."""
 _ASKED_AT_ONCE = 500
@@ -53,7 +55,7 @@ class Applied:
     stored: int = 0
     """Messages that were not known before."""
     thread: int | None = None
-    """None: its session was erased, and nothing was stored."""
+    """None: its session was erased in this thread, and nothing was stored."""
     texts: tuple[Indexed, ...] = ()
     """What is to be put into the full-text index: number, text, place."""
 
@@ -66,7 +68,7 @@ def thread_of(event: Event) -> str:
 def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
     """Store what an event says, in the transaction that is open. A second time adds nothing."""
     scope = _scope(db, grp, event.client)
-    if _is_erased(db, scope, grp, event):
+    if erasing.is_erased(db, scope, event, thread_of(event)):
         return Applied()
     thread, head = _thread(db, grp, event)
     session = _session(db, scope, thread, event)
@@ -74,6 +76,8 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
     application.know(reading.entries)
     for entry in reading.entries:
         application.take(entry)
+    if event.details.get("left"):
+        application.leave()
     application.finish()
     state = json.dumps(dict(reading.state), separators=(",", ":"))
     db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", (state, thread, session))
@@ -84,20 +88,6 @@ def _scope(db: sqlite3.Connection, grp: str, client: str) -> int:
     db.execute("INSERT OR IGNORE INTO scopes (grp, client) VALUES (?, ?)", (grp, client))
     found = db.execute("SELECT id FROM scopes WHERE grp = ? AND client = ?", (grp, client))
     return int(found.fetchone()[0])
-
-
-def _is_erased(db: sqlite3.Connection, scope: int, grp: str, event: Event) -> bool:
-    """Also a session that nobody knew when its thread was erased, if it spoke before that."""
-    own = (scope, event.session)
-    if db.execute("SELECT 1 FROM erased WHERE scope = ? AND session = ?", own).fetchone():
-        return True
-    if db.execute("SELECT 1 FROM sessions WHERE scope = ? AND session = ?", own).fetchone():
-        return False
-    query = "SELECT 1 FROM threads WHERE grp = ? AND name = ? AND deleted >= ?"
-    late = db.execute(query, (grp, thread_of(event), max(event.at, 1))).fetchone() is not None
-    if late and event.session:
-        db.execute("INSERT INTO erased (scope, session) VALUES (?, ?)", own)
-    return late
 
 
 def _thread(db: sqlite3.Connection, grp: str, event: Event) -> tuple[int, int | None]:
@@ -164,6 +154,7 @@ class _Application:
         self.stored = 0
         self.speaks = False
         self.known: dict[str, _Known] = {}
+        self.erased: frozenset[str] = frozenset()
         self.waiting: list[tuple[object, ...]] = []
         self.texts: list[Indexed] = []
         query = "SELECT inner, message, turn, open FROM tips WHERE session = ?"
@@ -195,6 +186,9 @@ class _Application:
                 (self.ids.scope, *some),
             )
             self.known.update((key, _Known(id, turn)) for key, id, turn in found)
+        turns = [e for e in entries if isinstance(e, TurnBegins)]
+        asked += [erasing.turn_key(_text(e.inner), _key(e.key)) for e in turns]
+        self.erased = erasing.erased_keys(self.db, self.ids.scope, asked)
 
     def take(self, entry: Entry) -> None:
         if isinstance(entry, Message):
@@ -211,6 +205,8 @@ class _Application:
     def say(self, message: Message) -> None:
         tip = self.tip(message.inner)
         key = _key(message.key)
+        if key in self.erased:
+            return
         if key in self.known:
             self.repeat(tip, self.known[key])
             return
@@ -290,10 +286,13 @@ class _Application:
 
     def begin(self, begins: TurnBegins) -> None:
         tip = self.tip(begins.inner)
-        tip.open = True
         at = _number(begins.at) or self.event.at
         inner = _text(begins.inner)
         key = (self.ids.scope, inner, _key(begins.key))
+        tip.open = erasing.turn_key(*key[1:]) not in self.erased
+        if not tip.open:
+            tip.turn = None
+            return
         found = self.db.execute(
             "SELECT id FROM turns WHERE scope = ? AND inner = ? AND key = ?", key
         ).fetchone()
@@ -317,10 +316,20 @@ class _Application:
         at = _number(ends.at) or self.event.at
         self.db.execute(
             "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3 WHERE id = ?4"
-            " AND (outcome = '' AND ?5 OR outcome = 'succeeded' AND ?1 != 'succeeded')",
-            (ends.outcome, _text(ends.reason), at, tip.turn, tip.open),
+            " AND ((outcome = '' OR reason = ?6) AND ?5"
+            " OR outcome = 'succeeded' AND ?1 != 'succeeded')",
+            (ends.outcome, _text(ends.reason), at, tip.turn, tip.open, BROKEN_OFF),
         )
         tip.open = False
+
+    def leave(self) -> None:
+        """Nothing is heard of the session. It may go on elsewhere all the same: its turns stay
+        open, for what still comes and for their real end."""
+        self.db.executemany(
+            "UPDATE turns SET outcome = 'interrupted', reason = ?, ended = ?"
+            " WHERE id = ? AND outcome = ''",
+            [(BROKEN_OFF, self.event.at, tip.turn) for tip in self.tips.values() if tip.open],
+        )
 
     def count(self, usage: Usage) -> None:
         self.db.execute(

@@ -1,7 +1,8 @@
 """Sessions of which the client wrote no transcript, though it writes one of others.
 
-Their events have to say it all. That there is no transcript is known at the turn's end only, so
-the prompts wait in the reader's state until then.
+Their events have to say it all. That there is no transcript is known at the turn's end only, or
+when nothing was heard of the session for long, so the prompts wait in the reader's state until
+then.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Unwritten:
             return ()
         if event.kind == USER_PROMPT:
             self._keep(event)
-        if event.kind not in (STOP, SESSION_END):
+        if event.kind not in (STOP, SESSION_END) and not event.details.get("left"):
             return ()
         said: list[Entry] = []
         for prompt in self.prompts:
