@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from pannier.engine import Engine
 from tests.engine.person import Person
 
 # Says what it was started with; a file of the group tells how it ends and when.
@@ -24,7 +23,7 @@ exit "$(cat /workspace/agent/files/status 2>/dev/null || echo 0)"
 
 
 @pytest.fixture(scope="module")
-def fake(engine: Engine, image: str) -> str:
+def fake(image: str) -> Iterator[str]:
     """Claude Code's image with another program in the place of Claude Code."""
     files = {
         "claude": CLIENT,
@@ -41,7 +40,8 @@ def fake(engine: Engine, image: str) -> str:
     subprocess.run(
         ["docker", "build", "--quiet", "--tag", tag, "-"], input=context.getvalue(), check=True
     )
-    return tag
+    yield tag
+    subprocess.run(["docker", "image", "rm", "--force", tag], check=True, capture_output=True)
 
 
 @pytest.fixture
