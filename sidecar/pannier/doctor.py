@@ -129,8 +129,18 @@ def _threads(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
     path = threads_file(home, environ)
     if path.exists():
         with open_store(path) as store:
-            count = len(store.threads())
+            count, dropped, caveat = len(store.threads()), store.dropped(), store.caveat
         yield Finding("ok", "threads", f"{path} holds {count} thread{'' if count == 1 else 's'}")
+        if caveat:
+            yield Finding("problem", "threads", caveat)
+        for group, times in dropped.items():
+            what = "an erased session" if times == 1 else f"erased sessions ({times:,} times)"
+            yield Finding(
+                "note",
+                shown(group),
+                f"what {what} said in the erased thread was not recorded",
+                "Such a session is not recorded there any more: begin a new one.",
+            )
 
 
 def _identity(

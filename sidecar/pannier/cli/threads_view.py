@@ -43,6 +43,10 @@ def tell_plan(context: Context, plan: Plan) -> None:
     context.tell(f"{shown(plan.thread.ref)} ({plan.thread.key}): {numbers}")
     for file in plan.files:
         context.tell(f"  {shown(file)}")
+    for one in plan.shared:
+        session = f"{one.session.client}'s session {one.session.session}"
+        others = ", ".join(one.threads)
+        context.tell(f"  {shown(session)} also spoke in {shown(others)}: its own files stay")
     for file in plan.untouched:
         context.tell(f"  not touched, may hold more of it: {shown(file)}")
 

@@ -141,6 +141,8 @@ class Traces:
     entries: Mapping[str, str] = field(default_factory=dict)
     """Files that name many sessions, as JSON Lines or as one JSON list, each with the member of an
     entry that holds the session's id."""
+    current: tuple[str, ...] = ()
+    """Files that hold nothing but the id of the session that goes on."""
     databases: tuple[str, ...] = ()
     """What pannier cannot take a session out of: it opens no database of a container."""
 

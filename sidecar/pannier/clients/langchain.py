@@ -72,5 +72,8 @@ CLIENT = Client(
     fresh=frozenset({"startup", "clear"}),
     resume=_resumed,
     read=transcript.read,
-    traces=Traces(databases=(".local/state/pannier/checkpoints.db",)),
+    traces=Traces(
+        current=(".local/state/pannier/sessions/*",),
+        databases=(".local/state/pannier/checkpoints.db",),
+    ),
 )

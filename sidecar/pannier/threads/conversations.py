@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pannier import safefs
-from pannier.errors import ChangedMeanwhile, SettingsError, UnsafePath, described
+from pannier.errors import ChangedMeanwhile, SettingsError, UnsafePath, described, reason
 from pannier.paths import GroupPaths, Home
 from pannier.settings import Conversations, GroupSettings, load
 from pannier.threads import shelf
@@ -145,15 +145,26 @@ def _keep(group: GroupPaths) -> Conversations:
 
 
 def forget(home: Home, folder: str, key: str) -> tuple[str, ...]:
-    """Remove the pages of a thread and what is remembered of them. Returns the pages' names."""
-    with shelf.opened(home, folder) as root:
-        names = shelf.of_thread(root, key)
-        for name in names:
-            shelf.remove(root, name)
+    """Remove the pages of a thread and what is remembered of them.
+
+    Returns the names of those that stay, each with the reason.
+    """
+    stays = []
+    try:
+        with shelf.opened(home, folder, create=False) as root:
+            for name in shelf.of_thread(root, key):
+                try:
+                    shelf.remove(root, name)
+                except OSError as error:
+                    stays.append(f"{name}: {reason(error)}")
+    except FileNotFoundError:
+        pass
+    except UnsafePath as error:
+        stays.append(error.message)
     told = shelf.remembered(home, folder)
     if told.pop(key, None) is not None:
         shelf.remember(home, folder, told)
-    return names
+    return tuple(stays)
 
 
 # -------------------------------------------------------------------------------------- one thread

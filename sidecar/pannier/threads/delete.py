@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pannier.clients import CLIENTS
 from pannier.clients.client import Traces
-from pannier.paths import Home
+from pannier.errors import PannierError, UnsafePath, reason
+from pannier.paths import GroupPaths, Home
 from pannier.threads import conversations, look, shelf, traces
+from pannier.threads.application import thread_of
 from pannier.threads.locking import writing
 from pannier.threads.rows import SessionRow, ThreadRow
+from pannier.threads.spool import NEW, Spool
 from pannier.threads.store import Store, open_store, threads_file
 from pannier.threads.traces import Found
+from pannier_hook import events
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A session that also spoke in other threads: what its client keeps of it stays."""
+
+    session: SessionRow
+    threads: tuple[str, ...]
+    files: tuple[str, ...]
+    """Below the group's folder."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What was handed over from the thread, and is not stored."""
+
+    name: str
+    client: str
+    session: str
 
 
 @dataclass(frozen=True)
@@ -28,17 +51,17 @@ class Plan:
     """Files in `conversations/`."""
     found: Mapping[str, Found]
     """What clients keep of its sessions, by client."""
+    shared: tuple[Shared, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    """Files in `spool/new/`."""
 
     @property
     def files(self) -> tuple[str, ...]:
         """What is removed or written anew, below the group's folder."""
         return (
             *(f"conversations/{name}" for name in self.pages),
-            *(
-                "/".join(("client", client, *parts))
-                for client, found in self.found.items()
-                for parts in (*found.whole, *(listed for listed, _ in found.listed))
-            ),
+            *(f"spool/{NEW}/{waiting.name}" for waiting in self.waiting),
+            *(file for client, found in self.found.items() for file in _files(client, found)),
         )
 
     @property
@@ -59,6 +82,14 @@ class Plan:
             "sessions": [f"{s.client}:{s.session}" for s in self.sessions],
             "files": list(self.files),
             "untouched": list(self.untouched),
+            "shared": [
+                {
+                    "session": f"{one.session.client}:{one.session.session}",
+                    "threads": list(one.threads),
+                    "files": list(one.files),
+                }
+                for one in self.shared
+            ],
         }
 
 
@@ -80,20 +111,24 @@ def plan(home: Home, environ: Mapping[str, str], ref: str) -> Plan:
 def delete(home: Home, environ: Mapping[str, str], ref: str) -> Deleted:
     """Erase a thread: its messages, the pages in `conversations/`, and what its clients keep.
 
-    What the container hands over of these sessions later is dropped. Killed in between, it is
-    done again: the database forgets last, so that until then the thread can be named.
-    Raises UsageError for an unknown thread, Busy when somebody else writes, PannierError.
+    What the container hands over of these sessions in this thread later is dropped. Killed in
+    between, it is done again: the database forgets last, so that until then the thread can be
+    named. Raises UsageError for an unknown thread, Busy when somebody else writes, PannierError.
     """
     with writing(home, environ) as store:
         found = _planned(home, store, ref)
         paths = home.group(found.thread.grp)
-        kept: list[str] = []
+        kept = [
+            f"{file}: its session also spoke in {', '.join(shared.threads)}"
+            for shared in found.shared
+            for file in shared.files
+        ]
         for client, of in found.found.items():
-            for reason in traces.remove(paths, client, of):
-                kept.append(f"client/{client}/{reason}")
-        if paths.root.is_dir():
-            conversations.forget(home, found.thread.grp, found.thread.key)
-        store.erase(found.thread.id)
+            kept += (f"client/{client}/{why}" for why in traces.remove(paths, client, of))
+        stays = conversations.forget(home, found.thread.grp, found.thread.key)
+        kept += (f"conversations/{why}" for why in stays)
+        store.erase(found.thread.id, [(w.client, w.session) for w in found.waiting if w.session])
+        kept += _take_out(paths, found.waiting)
     return Deleted(found, tuple(kept))
 
 
@@ -101,15 +136,85 @@ def _planned(home: Home, store: Store, ref: str) -> Plan:
     thread = look.find(store, ref)
     sessions = store.sessions(thread.id)
     paths = home.group(thread.grp)
+    elsewhere = {s.id: store.elsewhere(s.id, thread.id) for s in sessions}
+    shared, stays = [], set[str]()
+    for session in sessions:
+        if elsewhere[session.id]:
+            files = _files(session.client, _found(paths, store, session.client, [session]))
+            shared.append(Shared(session, elsewhere[session.id], files))
+            stays.update(files)
     found = {
-        client: traces.find(
-            paths,
+        client: _without(
             client,
-            CLIENTS[client].traces if client in CLIENTS else Traces(),
-            [s.session for s in sessions if s.client == client],
-            [log for s in sessions if s.client == client for log in store.logs(s.id)],
+            _found(
+                paths,
+                store,
+                client,
+                [s for s in sessions if s.client == client and not elsewhere[s.id]],
+            ),
+            stays,
         )
         for client in sorted({s.client for s in sessions})
     }
-    pages = shelf.names(home, thread.grp, thread.key)
-    return Plan(thread, len(store.turns(thread.id)), sessions, pages, found)
+    return Plan(
+        thread,
+        len(store.turns(thread.id)),
+        sessions,
+        shelf.names(home, thread.grp, thread.key),
+        found,
+        tuple(shared),
+        tuple(_waiting(paths, thread)),
+    )
+
+
+def _found(paths: GroupPaths, store: Store, client: str, sessions: Sequence[SessionRow]) -> Found:
+    known = CLIENTS[client].traces if client in CLIENTS else Traces()
+    logs = [log for session in sessions for log in store.logs(session.id)]
+    return traces.find(paths, client, known, [s.session for s in sessions], logs)
+
+
+def _files(client: str, found: Found) -> tuple[str, ...]:
+    """Below the group's folder."""
+    parts = (*found.whole, *(listed for listed, _ in found.listed))
+    return tuple("/".join(("client", client, *names)) for names in parts)
+
+
+def _without(client: str, found: Found, stays: set[str]) -> Found:
+    """A session's transcripts are what a container said they are: another's may be among them."""
+    left = tuple(
+        parts for parts in found.whole if "/".join(("client", client, *parts)) not in stays
+    )
+    return replace(found, whole=left)
+
+
+# ------------------------------------------------------------------------------------- the spool
+
+
+def _waiting(paths: GroupPaths, thread: ThreadRow) -> Iterator[Waiting]:
+    """What was handed over, and there was no time yet to take in."""
+    try:
+        with Spool(paths) as spool:
+            for name in spool.names()[0]:
+                try:
+                    event = events.decode(spool.read(name))
+                except (OSError, ValueError, RecursionError, PannierError):
+                    continue
+                if thread_of(event) == thread.name and event.kind not in _NOTHING_SAID:
+                    yield Waiting(name, event.client, event.session)
+    except (OSError, UnsafePath):
+        return  # Nothing of it can be taken in, either.
+
+
+_NOTHING_SAID = (events.ERROR, events.DELIVERED)
+
+
+def _take_out(paths: GroupPaths, waiting: Sequence[Waiting]) -> Iterator[str]:
+    """Remove it. Gives what stays, each with the reason."""
+    for file in waiting:
+        try:
+            with Spool(paths) as spool:
+                spool.remove([file.name])
+        except UnsafePath as error:
+            yield f"spool/{NEW}/{file.name}: {error.message}"
+        except OSError as error:
+            yield f"spool/{NEW}/{file.name}: {reason(error)}"

@@ -132,6 +132,24 @@ class Store:
             thread,
         )
 
+    def elsewhere(self, session: int, thread: int) -> tuple[str, ...]:
+        """The names of the other threads that the session spoke in."""
+        query = (
+            "SELECT grp || '/' || name FROM threads WHERE id != ?2 AND NOT deleted AND id IN"
+            " (SELECT thread FROM messages WHERE session = ?1) ORDER BY name"
+        )
+        with in_words(self.path):
+            return tuple(ref for (ref,) in self.db.execute(query, (session, thread)))
+
+    def dropped(self) -> dict[str, int]:
+        """By group, how often sessions spoke in a thread with which they were erased."""
+        query = (
+            "SELECT grp, sum(dropped) FROM erased JOIN scopes ON scopes.id = scope"
+            " GROUP BY grp HAVING sum(dropped)"
+        )
+        with in_words(self.path):
+            return dict(self.db.execute(query))
+
     def logs(self, session: int) -> tuple[str, ...]:
         """The transcripts that a session's records came from: paths below HOME, or whole ones.
 

@@ -146,7 +146,33 @@ CREATE VIRTUAL TABLE search USING fts5(
 );
 """
 
-MIGRATIONS = (Migration("threads, sessions, turns, messages, search", _FIRST),)
+# Of those that were erased before, it is not known in which of the deleted threads they spoke.
+_ERASED_BY_THREAD = """
+CREATE TABLE erased_by_thread (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    session TEXT NOT NULL,
+    thread TEXT NOT NULL,                -- what the thread was called: there it speaks no more
+    dropped INTEGER NOT NULL DEFAULT 0,  -- how often it did all the same
+    PRIMARY KEY (scope, session, thread)
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO erased_by_thread (scope, session, thread)
+    SELECT scope, session, name FROM erased JOIN scopes ON scopes.id = scope
+    JOIN threads ON threads.grp = scopes.grp AND deleted != 0;
+DROP TABLE erased;
+ALTER TABLE erased_by_thread RENAME TO erased;
+
+-- Digests of the keys of messages that were erased: forks have copies of them.
+CREATE TABLE erased_keys (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    key BLOB NOT NULL,
+    PRIMARY KEY (scope, key)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS = (
+    Migration("threads, sessions, turns, messages, search", _FIRST),
+    Migration("sessions are erased in a thread, messages everywhere", _ERASED_BY_THREAD),
+)
 
 
 class LaterForm(Exception):

@@ -37,12 +37,11 @@ class Told:
     """The last one of the main conversation among them."""
 
 
-def opened(home: Home, folder: str) -> AbstractContextManager[int]:
+def opened(home: Home, folder: str, *, create: bool = True) -> AbstractContextManager[int]:
     """A descriptor of the group's `conversations/`, which is made when it is missing."""
     paths = home.group(folder)
-    return safefs.open_directory(
-        paths.root.parent, paths.folder, paths.conversations.name, create=True
-    )
+    parts = (paths.folder, paths.conversations.name)
+    return safefs.open_directory(paths.root.parent, *parts, create=create)
 
 
 def pages(root: int) -> dict[str, dict[int, str]]:
@@ -62,10 +61,8 @@ def of_thread(root: int, key: str) -> tuple[str, ...]:
 
 def names(home: Home, folder: str, key: str) -> tuple[str, ...]:
     """The same of a group; none where there is no such folder."""
-    paths = home.group(folder)
     try:
-        parts = (paths.folder, paths.conversations.name)
-        with safefs.open_directory(paths.root.parent, *parts) as root:
+        with opened(home, folder, create=False) as root:
             return of_thread(root, key)
     except (FileNotFoundError, UnsafePath):
         return ()

@@ -65,6 +65,12 @@ def find(
                 for found in _log(home, log)
                 if not any(found[:n] in whole for n in range(1, len(found)))
             )
+            whole |= dict.fromkeys(
+                found
+                for pattern in traces.current
+                for found in _match(home, pattern)
+                if _read(home, found).strip().decode("utf-8", "replace") in ids
+            )
             listed = [
                 (found, member)
                 for pattern, member in traces.entries.items()
@@ -82,7 +88,10 @@ def remove(paths: GroupPaths, client: str, found: Found) -> tuple[str, ...]:
     kept: list[str] = []
     if not (found.whole or found.listed):
         return ()
-    with safefs.open_directory(paths.root, paths.clients.name, client) as home:
+    with (
+        _telling(kept, (".",)),
+        safefs.open_directory(paths.root, paths.clients.name, client) as home,
+    ):
         for parts in found.whole:
             with _telling(kept, parts):
                 kept += (f"{'/'.join(parts)}/{reason}" for reason in _remove(home, parts))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pannier.clients.transcript import Reading, State
 from pannier.errors import UsageError
-from pannier.threads import application, fulltext
+from pannier.threads import application, erasing
 from pannier.threads.application import Applied, Indexed
 from pannier.threads.database import in_words
 from pannier.threads.queries import Store
@@ -33,7 +33,7 @@ class Erased:
     messages: int
     turns: int
     sessions: tuple[SessionRow, ...]
-    """Nothing of them will be stored again."""
+    """Nothing of what they say in this thread will be stored again."""
     logs: tuple[tuple[str, str], ...]
     """Their transcripts: the client, and the path below its HOME (or a whole one)."""
 
@@ -128,93 +128,30 @@ class WritableStore(Store):
                 raise UsageError(f"m{message} is no message of this thread")
             self.db.execute("UPDATE threads SET head = ? WHERE id = ?", (message, thread))
 
-    def erase(self, thread: int) -> Erased:
+    def erase(self, thread: int, late: Iterable[tuple[str, str]] = ()) -> Erased:
         """Forget all that was said in the thread, for ever: also what is handed over later.
 
-        What was said in other threads stays, even where it began from this one.
+        What was said in other threads stays, even where it began from this one. `late`: clients
+        and sessions that spoke in it, and nobody here knows yet.
         """
         with in_words(self.path):
             self.db.execute("PRAGMA secure_delete = ON")
         with self.transaction():
             self._index()
-            erased = self._erase(thread)
+            erased = self._erase(thread, late)
             # The index keeps the words of what it forgot until its parts are merged.
             self.db.execute("INSERT INTO search (search) VALUES ('optimize')")
         with in_words(self.path):
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return erased
 
-    def _erase(self, thread: int) -> Erased:
+    def _erase(self, thread: int, late: Iterable[tuple[str, str]]) -> Erased:
         sessions = self.sessions(thread)
         logs = tuple((s.client, log) for s in sessions for log in self.logs(s.id))
         with in_words(self.path):
-            _unindex(self.db, thread)
-            for statement in _FORGET:
-                self.db.execute(statement, {"thread": thread})
-            messages, turns = (
-                self.db.execute(f"DELETE FROM {table} WHERE thread = ?", (thread,)).rowcount
-                for table in ("messages", "turns")
-            )
-            self.db.executemany(
-                "INSERT OR IGNORE INTO erased SELECT scope, session FROM sessions"
-                " WHERE id = ? AND session != ''",
-                [(session.id,) for session in sessions],
-            )
-            for session in sessions:
-                for statement in _FORGET_SESSION:
-                    self.db.execute(statement, (session.id,))
+            messages, turns = erasing.erase(self.db, thread, late)
             self.db.execute(
                 "UPDATE threads SET head = NULL, deleted = ? WHERE id = ?",
                 (time.time_ns(), thread),
             )
         return Erased(messages, turns, sessions, logs)
-
-
-_FORGET = (
-    """
-    UPDATE messages SET parent = NULL WHERE thread != :thread
-        AND parent IN (SELECT id FROM messages WHERE thread = :thread)
-    """,
-    """
-    UPDATE messages SET turn = NULL WHERE thread != :thread
-        AND turn IN (SELECT id FROM turns WHERE thread = :thread)
-    """,
-    """
-    UPDATE usage SET turn = NULL WHERE thread != :thread
-        AND turn IN (SELECT id FROM turns WHERE thread = :thread)
-    """,
-    """
-    UPDATE threads SET head = NULL
-        WHERE head IN (SELECT id FROM messages WHERE thread = :thread)
-    """,
-    """
-    DELETE FROM tips WHERE message IN (SELECT id FROM messages WHERE thread = :thread)
-        OR turn IN (SELECT id FROM turns WHERE thread = :thread)
-    """,
-    "DELETE FROM usage WHERE thread = :thread",
-)
-# One that also spoke elsewhere stays for what it said there.
-_FORGET_SESSION = (
-    "UPDATE sessions SET state = '{}' WHERE id = ?",
-    """
-    DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM messages WHERE session = ?1)
-        AND NOT EXISTS (SELECT 1 FROM turns WHERE session = ?1)
-    """,
-)
-
-
-def _unindex(db: sqlite3.Connection, thread: int) -> None:
-    """The index forgets a text when it is given the same once more."""
-    found = db.execute(
-        "SELECT messages.id, grp, kind, tool, text FROM messages"
-        " JOIN threads ON threads.id = thread WHERE thread = ?",
-        (thread,),
-    )
-    db.executemany(
-        "INSERT INTO search (search, rowid, text, place) VALUES ('delete', ?, ?, ?)",
-        (
-            (id, fulltext.indexed(tool, text), fulltext.place(grp, thread))
-            for id, grp, kind, tool, text in found
-            if kind not in fulltext.SILENT_KINDS
-        ),
-    )

@@ -353,7 +353,7 @@ def test_a_forgotten_thread_leaves_nothing(home: Home, store: WritableStore) -> 
     put(store, said("b"), thread="other")
     extend(home, store)
     key = store.find_thread("scout").key
-    [name] = conversations.forget(home, "scout", key)
-    assert key in name
+    assert any(key in name for name in pages(home))
+    assert conversations.forget(home, "scout", key) == ()
     assert list(pages(home)) == [n for n in pages(home) if "other" in n]
     assert key not in (home.state / "conversations" / "scout.json").read_text()

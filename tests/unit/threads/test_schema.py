@@ -14,7 +14,7 @@ from pannier.threads.schema import MIGRATIONS, Migration, migrate, version
 from pannier.threads.store import open_store
 from pannier_hook.events import Event
 
-RELEASED = ("119a13c8c0cf3884",)
+RELEASED = ("119a13c8c0cf3884", "8bb277d40afceb98")
 """Of each migration, as it was released first."""
 
 
@@ -52,6 +52,27 @@ def test_every_form_is_opened(tmp_path: Path, forms: int, write: bool) -> None:
         event = Event("stop", id="0" * 16, at=1, client="claude", session="s")
         store.apply("scout", event, Reading((Message("a", "person", "text", "hello"),)))
         assert len(store.search("hello", "scout")) == 1
+
+
+def test_what_was_erased_before_stays_erased(tmp_path: Path) -> None:
+    """A mark that named no thread is one for every deleted thread of its group."""
+    file = tmp_path / "old.db"
+    made_by(file, 1)
+    db = sqlite3.connect(file)
+    db.execute("INSERT INTO scopes VALUES (1, 'scout', 'claude'), (2, 'pilot', 'claude')")
+    names = [("scout", "a", 1), ("scout", "b", 1), ("scout", "c", 0), ("pilot", "d", 1)]
+    for number, (grp, name, deleted) in enumerate(names):
+        row = (grp, name, f"{number:08d}", deleted)
+        values = "(grp, name, key, created, deleted) VALUES (?, ?, ?, 0, ?)"
+        db.execute(f"INSERT INTO threads {values}", row)
+    db.execute("INSERT INTO erased VALUES (1, 's1')")
+    db.commit()
+    db.close()
+    with open_store(file, write=True) as store:
+        for name in "abcd":
+            event = Event("stop", id="0" * 16, at=1, client="claude", session="s1", thread=name)
+            store.apply("scout", event, Reading((Message(name, "person", "text", "x"),)))
+        assert [thread.name for thread in store.threads()] == ["c", "d"]
 
 
 def test_a_later_form_is_refused(tmp_path: Path) -> None:

@@ -292,41 +292,96 @@ def test_the_head_can_be_moved(store: WritableStore) -> None:
 
 
 def test_what_was_erased_does_not_come_back(store: WritableStore) -> None:
-    """Neither from the database, nor by an event that comes late."""
+    """Neither from the database, nor by an event that comes late; what is dropped is counted."""
     put(store, TurnBegins("t"), said("a", "secretword"), Usage("u", input=1))
     put(store, said("b", "other"), of=event("s2", thread="other"))
-    erased = store.erase(1)
+    erased = store.erase(1, [("claude", "not seen")])
     assert (erased.messages, erased.turns) == (1, 1)
     assert [s.session for s in erased.sessions] == ["s1"]
     assert erased.logs == (("claude", LOG.name),)
     assert put(store, said("a", "secretword"), said("c")) == 0
-    assert put(store, said("c"), of=event("never seen")) == 0
-    assert put(store, said("c"), of=event("never seen", at=1 << 62)) == 0
+    assert put(store, said("c"), of=event("not seen")) == 0
+    assert put(store, said("c"), of=event("not seen", at=1 << 62)) == 0
+    assert store.dropped() == {"scout": 3}
     assert [t.ref for t in store.threads()] == ["scout/other"]
     assert store.search("secretword", "scout") == ()
     assert [m.text for m in store.search("other", "scout")] == ["other"]
-    store.db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
-    assert store.db.execute("PRAGMA foreign_key_check").fetchall() == []
+    whole(store)
     for file in store.path.parent.iterdir():
         assert b"secretword" not in file.read_bytes()
 
 
-def test_a_new_session_may_speak_where_one_was_erased(store: WritableStore) -> None:
-    """The name is free again; numbers are not used a second time."""
+def whole(store: WritableStore) -> None:
+    """Nothing names what is gone, and the index holds what is there."""
+    store.db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
+    assert store.db.execute("PRAGMA foreign_key_check").fetchall() == []
+    for column in ("messages.parent", "threads.head", "tips.message"):
+        table, name = column.split(".")
+        query = (
+            f"SELECT 1 FROM {table} WHERE {name} != 0 AND {name} NOT IN (SELECT id FROM messages)"
+        )
+        assert store.db.execute(query).fetchall() == []
+
+
+@pytest.mark.parametrize("at", [1, 5, 1 << 62])
+def test_a_new_session_may_speak_where_one_was_erased(store: WritableStore, at: int) -> None:
+    """The name is free again, whatever a container's clock says; no number is used twice."""
     put(store, said("a"), said("b"))
     store.erase(1)
-    put(store, said("c"), of=event("s2", at=1 << 62))
+    put(store, said("c"), of=event("s2", at=at))
+    put(store, said("d"), of=event("s2", at=6))
     (thread,) = store.threads()
-    assert (thread.ref, branch(store)) == ("scout/main", ["c"])
-    assert [m.id for m in store.messages(thread.id)] == [3]
+    assert (thread.ref, branch(store)) == ("scout/main", ["c", "d"])
+    assert [m.id for m in store.messages(thread.id)] == [3, 4]
+    assert store.dropped() == {}
 
 
 def test_erasing_leaves_what_others_said(store: WritableStore) -> None:
-    """A thread that began from the erased one keeps its own messages."""
-    put(store, said("a"))
-    put(store, said("a"), said("b"), of=event("s2", thread="other"))
+    """A thread that began from the erased one keeps its own messages, and no copy of others."""
+    put(store, TurnBegins("t"), said("a"))
+    copied = event("s2", thread="other")
+    put(store, TurnBegins("t"), said("a"), said("b"), of=copied)
     store.erase(1)
     assert branch(store, "scout/other") == ["b"]
+    put(store, TurnBegins("t"), said("a"), said("b"), said("c"), of=copied)
+    assert branch(store, "scout/other") == ["b", "c"]
+    assert store.turns(2) == ()
+    whole(store)
+
+
+def test_a_session_that_spoke_in_two_threads_goes_on_in_the_other(store: WritableStore) -> None:
+    """What it said there follows what came before the erased, and so does what it says next."""
+    there = event(thread="other")
+    put(store, TurnBegins("1"), said("a"), said("b"))
+    put(store, TurnBegins("2"), said("c"), said("d"), of=there)
+    put(store, said("x"), of=event("s2", thread="other"))
+    put(store, TurnBegins("3"), said("e", parent=After("d")), said("f"))
+    put(store, TurnBegins("4"), said("g"), of=there)
+    assert store.elsewhere(1, 2) == ("scout/main",)
+    assert branch(store) == ["a", "b", "c", "d", "e", "f"]
+    store.erase(2)
+    assert branch(store) == ["a", "b", "e", "f"]
+    whole(store)
+    put(store, said("z"), of=there)
+    put(store, TurnBegins("4"), said("g"), said("h", parent=After("g")), said("i"))
+    assert branch(store) == ["a", "b", "e", "f", "h", "i"]
+    assert [t.ref for t in store.threads()] == ["scout/main"]
+    assert [turn.key for turn in store.turns(1)] == ["1", "3"]
+    assert store.elsewhere(1, 1) == ()
+    assert store.erase(1).messages == 6
+    assert store.sessions(1) == ()
+    whole(store)
+
+
+def test_a_thread_that_stood_at_an_erased_message_stands_before_it(store: WritableStore) -> None:
+    """Somebody went back in it to what came from another thread."""
+    put(store, said("a"), said("b"))
+    put(store, said("c"), of=event(thread="other"))
+    put(store, said("d"))
+    store.move_head(1, 3)
+    store.erase(2)
+    assert branch(store) == ["a", "b"]
+    whole(store)
 
 
 def test_odd_values_are_stored_all_the_same(store: WritableStore) -> None:
