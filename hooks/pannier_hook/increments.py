@@ -11,7 +11,6 @@ from _stat import S_ISREG
 from . import cursor as cursors
 from .events import RECORDS, SESSION_END, STOP, Event, Log
 from .handover import Budget, Increment, open_log, read_increment, write_parts
-from .sessions import forget
 from .spool import new_id
 
 TYPE_CHECKING = False
@@ -101,6 +100,8 @@ def _close(teller: Teller, *, whole: bool) -> None:
     """The session ended."""
     cursors.prune(teller.spool)
     if whole:
+        from .sessions import forget
+
         forget(teller.spool, teller.request.session)
 
 
