@@ -66,7 +66,7 @@ def _places(line: str, query: str) -> list[tuple[int, int]]:
         _fold(" ".join((p or w).replace('"', " ").split()))[0] for p, w in _PIECE.findall(query)
     ]
     found: list[tuple[int, int]] = []
-    for word in filter(None, (word.rstrip("*") for word in words)):
+    for word in filter(None, (word.rstrip("*").strip() for word in words)):
         # CJK characters stand without spaces; other words begin where a word begins.
         before = r"(?<!\w)" if word[0].isascii() and word[0].isalnum() else ""
         pattern = before + r"\s+".join(map(re.escape, word.split()))

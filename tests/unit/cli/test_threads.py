@@ -17,6 +17,7 @@ from pannier.cli import pannier
 from pannier.clients.transcript import After, Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
+from pannier.threads import conversations, shelf
 from pannier.threads.delete import delete
 from pannier.threads.locking import writing
 from pannier_hook.events import Event, Log
@@ -205,7 +206,9 @@ def test_search_finds_words_and_phrases(talked: Home) -> None:
     assert "Nothing found." in run(talked, "threads", "search", "nowhere").stderr
 
 
-@pytest.mark.parametrize("query", ['"', "a AND", "NEAR(", "*", "x:y", "(", "-", "' OR 1", "", "^a"])
+@pytest.mark.parametrize(
+    "query", ['"', "a AND", "NEAR(", "*", "x:y", "(", "-", "' OR 1", "", "^a", "a \u00af"]
+)
 def test_whatever_is_looked_for_is_no_error(talked: Home, query: str) -> None:
     """Signs that a search engine would read as its language are only words."""
     assert run(talked, "threads", "search", "--", query).exit_code == 0
@@ -388,6 +391,85 @@ def test_killed_while_erasing_it_is_done_again(
     assert run(laid_down, "threads", "delete", "scout", "--yes").exit_code == 0
     assert run(laid_down, "threads", "list").stdout == ""
     assert not any(SESSION in name for name in left(laid_down))
+
+
+def test_a_session_that_also_spoke_elsewhere_keeps_its_files(laid_down: Home) -> None:
+    """They hold what the other thread goes on from: it is named, before and after."""
+    put(laid_down, TurnBegins("9"), person("x", "aside"), thread="side")
+    put(laid_down, person("y", "alone"), thread="side", session=OTHER)
+    said = run(laid_down, "threads", "show", "scout", "--json").stdout
+    dry = run(laid_down, "threads", "delete", "scout/side", "--dry-run")
+    words = f"claude's session {SESSION} also spoke in scout/main: its own files stay"
+    assert words in dry.stderr
+    done = run(laid_down, "threads", "delete", "scout/side", "--yes", "--json")
+    assert done.exit_code == 1
+    data = json.loads(done.stdout)
+    [shared] = data["shared"]
+    assert (shared["session"], shared["threads"]) == (f"claude:{SESSION}", ["scout/main"])
+    transcript = f"client/claude/.claude/projects/-work/{SESSION}.jsonl"
+    assert f"{transcript}: its session also spoke in scout/main" in data["kept"]
+    assert left(laid_down) == [
+        "client/claude/.claude/history.jsonl",
+        transcript,
+        f"client/claude/.claude/projects/-work/{SESSION}/subagents/agent-1.jsonl",
+    ]
+    history = laid_down.group("scout").client("claude") / ".claude" / "history.jsonl"
+    assert history.read_text() == f'{{"display": "x", "sessionId": "{SESSION}"}}\n'
+    assert run(laid_down, "threads", "show", "scout", "--json").stdout == said
+    put(laid_down, TurnBegins("10"), person("z", "goes on"))
+    assert "goes on" in run(laid_down, "threads", "show", "scout").stdout
+    assert run(laid_down, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert left(laid_down) == ["client/claude/.claude/history.jsonl"]
+
+
+def test_a_page_that_cannot_be_removed_is_named(
+    laid_down: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And everything else is erased."""
+    put(laid_down, person("x", "hello"))
+    conversations.keep_up(laid_down, os.environ)
+    [page] = laid_down.group("scout").conversations.iterdir()
+
+    def refused(*_: object) -> None:
+        raise OSError(30, "Read-only file system", "page")
+
+    monkeypatch.setattr(shelf, "remove", refused)
+    done = run(laid_down, "threads", "delete", "scout", "--yes", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["kept"] == [f"conversations/{page.name}: Read-only file system"]
+    assert run(laid_down, "threads", "list").stdout == ""
+
+
+def test_what_lies_in_the_spool_is_erased_too(talked: Home) -> None:
+    """Of this thread alone, and without asking any clock; what its session says later as well."""
+    spool = talked.group("scout").spool / "new"
+    spool.mkdir()
+    for number, (thread, session) in enumerate([("main", "new"), ("other", "o")]):
+        event = Event(
+            "user-prompt",
+            id=f"{number:016x}",
+            at=NOON,
+            client="custom",
+            session=session,
+            thread=thread,
+            details={"prompt": f"said in {thread}"},
+        )
+        (spool / event.name).write_bytes(event.encode())
+    (spool / "odd").write_bytes(b"odd")
+    done = delete(talked, os.environ, "scout")
+    assert done.kept == ()
+    assert [file.name for file in sorted(spool.iterdir())] == [event.name, "odd"]
+    put(talked, person("z", "late"), client="custom", session="new")
+    assert "said in other" in run(talked, "threads", "show", "scout/other").stdout
+    put(talked, person("y", "fresh"), client="custom", session="newer", at=1)
+    assert [m["text"] for m in _said(talked, "scout")] == ["fresh"]
+
+
+def _said(home: Home, thread: str) -> list[dict[str, str]]:
+    said: list[dict[str, str]] = json.loads(run(home, "threads", "show", thread, "--json").stdout)[
+        "said"
+    ]
+    return said
 
 
 def test_delete_works_without_the_group(talked: Home) -> None:

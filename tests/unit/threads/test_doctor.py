@@ -8,6 +8,7 @@ import pytest
 
 from pannier import doctor
 from pannier.findings import Finding
+from pannier.threads.locking import writing
 
 from .handing import Hands, home_with
 
@@ -93,6 +94,21 @@ def test_errors_stay_until_they_are_removed(hands: Hands) -> None:
     for file in (hands.spool() / "reports").iterdir():
         file.unlink()
     assert said(hands) == []
+
+
+def test_what_erased_sessions_say_is_told_to_be_lost(hands: Hands) -> None:
+    """With the way out."""
+    hands.prompt("hello")
+    hands.take_in()
+    with writing(hands.home, {}) as store:
+        store.erase(1)
+    hands.prompt("again")
+    hands.answer("hi")
+    hands.take_in()
+    found = [f for f in doctor.examine(hands.home, {}) if "not recorded" in f.message]
+    assert [(f.level, f.subject) for f in found] == [("note", "scout")]
+    assert "(2 times)" in found[0].message
+    assert "begin a new one" in found[0].advice
 
 
 def test_a_database_that_cannot_be_read_is_a_problem(hands: Hands) -> None:

@@ -51,6 +51,16 @@ def files(root: Path) -> list[str]:
     return sorted(str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir())
 
 
+def test_an_agent_in_python_begins_a_new_session(paths: GroupPaths) -> None:
+    """It does not go on in an erased one; other threads' sessions go on."""
+    folder = paths.client("langchain") / ".local/state/pannier/sessions"
+    folder.mkdir(parents=True)
+    (folder / "main").write_text(f"{SESSION}\n")
+    (folder / "other").write_text(f"{OTHER}\n")
+    assert erase(paths, "langchain") == ()
+    assert [file.name for file in folder.iterdir()] == ["other"]
+
+
 @pytest.mark.parametrize("client", LAID_DOWN)
 def test_a_sessions_files_go_and_those_of_others_stay(paths: GroupPaths, client: str) -> None:
     """Where each client lays them down."""
