@@ -91,6 +91,8 @@ def test_a_killed_turn(engine: Engine, folder: Path, name: str) -> None:
         first, *others = [t.outcome for t in turns if t.counts]
         assert first in ("interrupted", "failed")
         assert others == ["succeeded", "succeeded"]
+    noted = group.home.group("scout").spool / "sessions"
+    assert not [*noted.iterdir()], "a session that ended is not looked for"
 
 
 @pytest.mark.parametrize("name", KILLED)
