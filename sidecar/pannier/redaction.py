@@ -3,6 +3,10 @@
 The formats of vendors are those of detect-secrets, and ours for what it lacks. Only its patterns
 are used: its scanner would ask the vendor whether what it found is valid. Not used are its guesses
 about quoted words and its public IP addresses, which in notes are wrong more often than right.
+
+An agent brings texts of any size and form here, so whatever is looked for takes time in proportion
+to the text. A pattern may have no two unbounded pieces side by side, and none unbounded in which
+it could begin anew after it failed.
 """
 
 from __future__ import annotations
@@ -11,10 +15,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-
-_WINDOW = 2_048
-_OVERLAP = 512
-"""A longer line is looked at in pieces: some of the patterns take quadratic time."""
 
 
 @dataclass(frozen=True, order=True)
@@ -28,12 +28,9 @@ class Secret:
 
 def find(text: str) -> tuple[Secret, ...]:
     """The likely secrets in `text`, in order; none overlaps another."""
-    found = [*_private_keys(text), *_long_tokens(text)]
-    for offset, window in _windows(text):
-        for kind, pattern in _formats():
-            found += (_at(offset, match, kind) for match in pattern.finditer(window))
-        found += (_at(offset, match, kind) for match, kind in _named(window))
-        found += (_at(offset, match, "card number") for match in _cards(window))
+    found = [*_private_keys(text), *_named(text), *_cards(text)]
+    for kind, pattern in _formats():
+        found += (_at(match, kind) for match in pattern.finditer(text))
     return _merged(found)
 
 
@@ -46,9 +43,8 @@ def mask(text: str) -> str:
     return "".join((*pieces, text[end:]))
 
 
-def _at(offset: int, match: re.Match[str], kind: str) -> Secret:
-    group = "value" if "value" in match.re.groupindex else 0
-    return Secret(offset + match.start(group), offset + match.end(group), kind)
+def _at(match: re.Match[str], kind: str) -> Secret:
+    return Secret(*match.span("value" if "value" in match.re.groupindex else 0), kind)
 
 
 def _merged(found: Iterable[Secret]) -> tuple[Secret, ...]:
@@ -60,19 +56,6 @@ def _merged(found: Iterable[Secret]) -> tuple[Secret, ...]:
         else:
             merged.append(secret)
     return tuple(merged)
-
-
-def _windows(text: str) -> Iterator[tuple[int, str]]:
-    """Pieces of at most `_WINDOW` characters that end where a line ends, with their offsets.
-
-    Of a longer line each piece repeats the end of the one before.
-    """
-    start = 0
-    while start < len(text):
-        end = start + _WINDOW
-        line_end = text.rfind("\n", start, end) + 1 if end < len(text) else len(text)
-        yield start, text[start : line_end or end]
-        start = line_end or end - _OVERLAP
 
 
 # ------------------------------------------------------------------------------- by their format
@@ -91,8 +74,10 @@ _OURS = {
     "Grafana token": r"\bgl(?:sa|c)_[\w=+/]{32,}",
     "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
     "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
+    "JSON web token": r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{4,}(?:\.[\w-]*)*",
     "Linear key": r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}",
     "Notion token": r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}",
+    "npm login": r"/:_authToken=\s{0,2}(?P<value>npm_[^\s\"']{1,400}|[A-Fa-f0-9-]{36})",
     "npm token": r"\bnpm_[A-Za-z0-9]{36}",
     "Perplexity key": r"\bpplx-[A-Za-z0-9]{40,}",
     "Replicate token": r"\br8_[A-Za-z0-9]{37}",
@@ -107,7 +92,7 @@ _OURS = {
 }
 
 _NOT_THEIRS = frozenset(
-    {"ArtifactoryDetector", "IPPublicDetector", "JwtTokenDetector", "OpenAIDetector"}
+    {"ArtifactoryDetector", "IPPublicDetector", "JwtTokenDetector", "NpmDetector", "OpenAIDetector"}
 )
 """Capital words look like the first, addresses are no secrets, and the others are better here."""
 
@@ -124,8 +109,14 @@ def _formats() -> tuple[tuple[str, re.Pattern[str]], ...]:
     theirs: Mapping[str, type[object]] = get_mapping_from_secret_type_to_class()
     for kind, detector in theirs.items():
         if issubclass(detector, RegexBasedDetector) and detector.__name__ not in _NOT_THEIRS:
-            formats += ((kind, pattern) for pattern in detector().denylist)
+            formats += ((kind, _bounded(pattern)) for pattern in detector().denylist)
     return tuple(formats)
+
+
+def _bounded(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Some of theirs have three runs of spaces side by side, which takes cubic time."""
+    bounded = pattern.pattern.replace(" *", " {0,8}").replace(" +", " {1,8}")
+    return re.compile(bounded, pattern.flags)
 
 
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -133,17 +124,15 @@ _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----
 
 def _private_keys(text: str) -> Iterator[Secret]:
     """Each with all its lines; one without an end goes to the next empty line."""
-    for match in _KEY_BEGINS.finditer(text):
-        last = text.find("-----END", match.end())
-        end = text.find("\n", last) if last >= 0 else text.find("\n\n", match.end())
-        yield Secret(match.start(), end if end >= 0 else len(text), "private key")
-
-
-_JWT = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{4,}(?:\.[\w-]*)*")
-
-
-def _long_tokens(text: str) -> Iterator[Secret]:
-    return (Secret(*match.span(), "JSON web token") for match in _JWT.finditer(text))
+    last_end = text.rfind("-----END")
+    end = 0
+    while match := _KEY_BEGINS.search(text, end):
+        if match.end() <= last_end:
+            end = text.find("\n", text.find("-----END", match.end()))
+        else:
+            end = text.find("\n\n", match.end())
+        end = len(text) if end < 0 else end
+        yield Secret(match.start(), end, "private key")
 
 
 # ----------------------------------------------------------------------- by what stands before it
@@ -162,16 +151,23 @@ _NAMED = re.compile(
 _REFERENCE = re.compile(r"[~./$%{(\[#@]|\w+://|[A-Z][A-Z0-9]*_[A-Z0-9_]*$|1password", re.IGNORECASE)
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _BLANKED = re.compile(r"(.)\1*|.*(\.\.\.|…|\*\*|xxx).*", re.IGNORECASE)
+_REST = re.compile(r"[^\s\"'`<>|]*")
+"""Of a value whose beginning tells that it is a secret."""
 
 
-def _named(window: str) -> Iterator[tuple[re.Match[str], str]]:
+def _named(text: str) -> Iterator[Secret]:
     """`password: hunter2`, `the token is …`, but not `password: in the vault`."""
-    for match in _NAMED.finditer(window):
+    end = 0
+    while match := _NAMED.search(text, end):
+        end = match.end()
         name = match["name"].lower()
         password = name.startswith(("pass", "pwd", "pin"))
         quoted = bool(match["quote"] or match["ticks"])
         if _says_a_secret(match["value"].rstrip(".,;:!?)]}*"), password, quoted):
-            yield match, "password" if password else re.sub(r"[ _-]", " ", name)
+            rest = _REST.match(text, end)
+            end = rest.end() if rest else end
+            kind = "password" if password else re.sub(r"[ _-]", " ", name)
+            yield Secret(match.start("value"), end, kind)
 
 
 def _says_a_secret(value: str, password: bool, quoted: bool) -> bool:
@@ -190,12 +186,12 @@ def _says_a_secret(value: str, password: bool, quoted: bool) -> bool:
 _CARD = re.compile(r"(?<![\w.-])[3-6]\d{3}(?:[ -]?\d{4,6}){2}(?:[ -]?\d{1,5})?(?![\w-])")
 
 
-def _cards(window: str) -> Iterator[re.Match[str]]:
+def _cards(text: str) -> Iterator[Secret]:
     """ISO/IEC 7812: 14 to 16 or 19 digits with a check digit."""
-    for match in _CARD.finditer(window):
+    for match in _CARD.finditer(text):
         digits = [int(c) for c in match[0] if c.isdecimal() and c.isascii()]
         if len(digits) in (14, 15, 16, 19) and len(set(digits)) > 1 and _luhn(digits):
-            yield match
+            yield _at(match, "card number")
 
 
 def _luhn(digits: list[int]) -> bool:

@@ -31,6 +31,7 @@ SECRETS = {
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     "url": "postgres://app:" + "hunter2x@db.example/prod",
     "bearer": "Authorization: Bearer " + TOKEN,
+    "npm login": "//npm.example/:_authToken=" + "01234567-89ab-cdef-0123-456789abcdef",
     "card": "4111 1111 1111 " + "1111",
     "amex": "3782 822463 " + "10005",
 }
@@ -169,3 +170,53 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     begin = time.process_time()
     redaction.find(piece * (65_536 // len(piece)))
     assert time.process_time() - begin < 3
+
+
+@pytest.fixture(scope="module")
+def plain_time() -> float:
+    """Seconds that a megabyte of words takes."""
+    return min(_seconds("plain words of nobody in particular ") for _ in range(2))
+
+
+def _seconds(piece: str) -> float:
+    redaction.find("warm up")
+    text = piece * (1_000_000 // len(piece))
+    begin = time.process_time()
+    redaction.mask(text)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "-----BEGIN PRIVATE KEY-----\n",
+        "-----BEGIN PRIVATE KEY-----\n\n",
+        "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n",
+        "/",
+        "//a/:_authToken=",
+        "key" + " " * 2_000 + "\n",
+        "cl_key= " + " " * 2_000 + "=",
+        "token:abc12345x",
+        "secret_-_-_-_-",
+        "://a:",
+        "xoxb-1-",
+        "eyJaaaaaaaa.eyJaaaa",
+        "awspwd ",
+        "glagent-" + "a" * 49,
+        " ",
+    ],
+)
+def test_a_megabyte_of_anything_takes_hardly_longer_than_one_of_words(
+    piece: str, plain_time: float
+) -> None:
+    """Whoever writes a message cannot hold up those who look at it."""
+    assert _seconds(piece) < 6 * plain_time + 1
+
+
+@pytest.mark.parametrize("before", ["", "x" * 2_040 + "\n", "word " * 500])
+@pytest.mark.parametrize("name", ["password:\n ", "token: ", "Authorization: Bearer "])
+def test_a_secret_of_any_length_is_taken_out_whole(before: str, name: str) -> None:
+    """Wherever it begins, and also when what names it stands in the line before."""
+    value = TOKEN * 100
+    assert value[-8:] not in redaction.mask(f"{before}{name}{value} after")
+    assert redaction.mask(f"{before}{name}{value} after").endswith("removed] after")
