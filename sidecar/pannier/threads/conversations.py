@@ -8,6 +8,7 @@ for those that are not there any more. A page that somebody wrote in keeps what 
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections import deque
@@ -36,6 +37,8 @@ AT_ONCE = 500
 """Messages of one thread that one call looks at."""
 SECONDS = 2.0
 """How long keeping up goes on when there is always more."""
+SLICE = 0.25
+"""Seconds after which it is another group's turn."""
 _READ_LIMIT = 1 << 20
 _END = re.compile(r"(?m:^)<!-- up to m(\d+), m(\d+) -->\n\Z")
 
@@ -82,27 +85,54 @@ class _Page:
 _Turns = Mapping[int, "TurnRow"]
 
 
-def extend(home: Home, folder: str, store: Store, keep: Conversations, *, now: float) -> Extended:
+def extend(
+    home: Home,
+    folder: str,
+    store: Store,
+    keep: Conversations,
+    *,
+    now: float,
+    seconds: float = SECONDS,
+) -> Extended:
     """Bring the pages of the group `folder` up to what the store holds, and remove old ones.
 
-    Safe to repeat, and to be killed anywhere. `now` is in seconds since 1970. Only one process may
-    do this at a time. Raises UnsafePath when `conversations` is no folder, OSError as it comes.
+    Safe to repeat, and to be killed anywhere. `now` is in seconds since 1970; after `seconds` the
+    rest is left to the next call. Only one process may do this at a time. Raises UnsafePath when
+    `conversations` is no folder, OSError as it comes.
     """
+    until = time.monotonic() + seconds
     told = shelf.remembered(home, folder)
     written: list[str] = []
     more = False
     with shelf.opened(home, folder) as root:
         pages = shelf.pages(root)
         now_told = dict(told)
-        for thread in store.threads(folder):
-            work = _Thread(root, folder, thread, store, pages.get(thread.key, {}))
-            now_told[thread.key], behind = work.extend(told.get(thread.key, Told()))
+        for id, key in _behind(store, folder, told, keep):
+            thread = store.thread(id)
+            if thread is None:
+                continue
+            if written and time.monotonic() >= until:
+                more = True
+                break
+            work = _Thread(root, folder, thread, store, pages.get(key, {}))
+            now_told[key], behind = work.extend(told.get(key, Told()))
             written += work.written
             more = more or behind
         if now_told != told:
             shelf.remember(home, folder, now_told)
         removed = shelf.prune(root, keep, now)
     return Extended(tuple(written), removed, more)
+
+
+def _behind(
+    store: Store, folder: str, told: Mapping[str, Told], keep: Conversations
+) -> list[tuple[int, str]]:
+    """Threads in which something was said that no page has; who has waited longest comes first.
+
+    Of more threads than pages are kept, only those that spoke last: others' would be removed.
+    """
+    newest = store.last_said(folder)[: keep.keep]
+    return [(id, key) for id, key, last in reversed(newest) if told.get(key, Told()).upto < last]
 
 
 def keep_up(
@@ -117,7 +147,9 @@ def keep_up(
     Raises Busy when somebody else writes what was said, PannierError when it cannot be read.
     """
     wanted = None if folders is None else set(folders)
-    groups = deque(g for g in home.all_groups() if wanted is None or g.folder in wanted)
+    found = [g for g in home.all_groups() if wanted is None or g.folder in wanted]
+    # Whose turn does not come this time has as good a chance next time.
+    groups = deque(random.sample(found, len(found)))
     problems: dict[str, str] = {}
     if not groups or not threads_file(home, environ).exists():
         return KeptUp()
@@ -127,7 +159,9 @@ def keep_up(
         while groups and time.monotonic() < until:
             group = groups.popleft()
             try:
-                if extend(home, group.folder, store, _keep(group), now=time.time()).more:
+                keep = _keep(group)
+                now = time.time()
+                if extend(home, group.folder, store, keep, now=now, seconds=SLICE).more:
                     groups.append(group)
             except UnsafePath as error:
                 problems[group.folder] = error.message

@@ -106,6 +106,15 @@ class Store:
             ThreadRow, f"{_THREADS} AND grp = coalesce(?, grp) ORDER BY grp, name", grp
         )
 
+    def last_said(self, grp: str) -> tuple[tuple[int, str, int], ...]:
+        """Threads of a group as number, key and last message; who spoke last comes first."""
+        query = (
+            "SELECT id, key, (SELECT max(id) FROM messages WHERE thread = threads.id) AS last"
+            " FROM threads WHERE grp = ? AND NOT deleted AND last ORDER BY last DESC"
+        )
+        with in_words(self.path):
+            return tuple(self.db.execute(query, (grp,)))
+
     def find_thread(self, ref: str) -> ThreadRow:
         """The thread that is called `FOLDER` (its `main`), `FOLDER/THREAD`, or by its key.
 

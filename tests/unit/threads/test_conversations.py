@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,6 +19,7 @@ from pannier.errors import UnsafePath
 from pannier.paths import Home
 from pannier.settings import Conversations
 from pannier.threads import conversations, shelf
+from pannier.threads.conversations import Extended
 from pannier.threads.store import WritableStore, open_store
 from pannier_hook.events import Event
 
@@ -326,6 +328,48 @@ def test_only_so_many_pages_are_kept(home: Home, store: WritableStore) -> None:
     left = [name.split("-")[3] for name in sorted(pages(home)) if name != "notes.md"]
     assert left == ["t3", "t4"]
     assert "notes.md" in pages(home)
+
+
+def test_threads_that_would_not_be_kept_get_no_page(home: Home, store: WritableStore) -> None:
+    """Of many, those that spoke last; one of the others gets its page once it speaks again."""
+    for n in range(5):
+        put(store, said(f"k{n}"), thread=f"t{n}")
+    keep = Conversations(keep=2)
+    assert [name.split("-")[3] for name in extend(home, store, keep)] == ["t3", "t4"]
+    put(store, said("k5"), thread="t0")
+    [name] = extend(home, store, keep)
+    assert (name.split("-")[3], "> k0" in pages(home)[name]) == ("t0", True)
+    assert extend(home, store, keep) == ()
+
+
+def test_many_threads_hold_nobody_up(
+    home: Home, store: WritableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A group writes some pages at a time; another has its turn in the same call."""
+    for n in range(9):
+        put(store, said(f"k{n}"), thread=f"t{n}")
+    store.apply(
+        "other",
+        Event("stop", id="0" * 16, at=NOON, client="claude", session="o"),
+        Reading((said("o"),)),
+    )
+    store.close()
+    for group in ("scout", "other"):
+        (home.root / "groups" / group).mkdir(exist_ok=True)
+        (home.root / "groups" / group / "group.yaml").write_text("client: custom\n")
+    turns: list[str] = []
+    real = conversations.extend
+
+    def one_page(home: Home, group: str, *args: Any, **more: Any) -> Extended:
+        turns.append(group)
+        return real(home, group, *args, **more | {"seconds": 0})
+
+    monkeypatch.setattr(conversations, "extend", one_page)
+    kept = conversations.keep_up(home, {}, seconds=60)
+    assert (kept.behind, kept.problems) == (set(), {})
+    assert (len(pages(home)), len(list(home.group("other").conversations.iterdir()))) == (9, 1)
+    assert "other" in turns[:2]
+    assert len(turns) == 10
 
 
 @given(
