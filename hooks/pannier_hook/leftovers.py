@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .sessions import Noted
 
-MOST_BYTES = 8 << 20
+MOST_BYTES = 32 << 20
 """Of transcripts, that one look hands over."""
 _HOUR = 3600 * 10**9
 _NEVER_WRITTEN = _HOUR

@@ -101,7 +101,8 @@ class TurnBegins:
 class TurnEnds:
     """The open turn of this session (with `inner`: of that sub-agent) is over.
 
-    Once it has an outcome, a later one changes it only from `succeeded`.
+    Once it has an outcome, a later one changes it only from `succeeded`, or when it was taken for
+    broken off.
     """
 
     outcome: Outcome

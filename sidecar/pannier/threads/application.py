@@ -21,7 +21,7 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.threads import erasing, fulltext
-from pannier_hook.events import Event
+from pannier_hook.events import RECORDS, Event
 
 MAIN = ""
 """The conversation of a session that no sub-agent holds."""
@@ -385,10 +385,20 @@ class _Application:
         tip = self.tip(MAIN).message
         before = self.before.get(MAIN, _Tip()).message
         went_back = tip != before and self.ids.head == (before or None)
-        if self.speaks or went_back:
+        if (self.speaks or went_back) and not self.is_outrun():
             self.db.execute(
                 "UPDATE threads SET head = ? WHERE id = ?", (tip or None, self.ids.thread)
             )
+
+    def is_outrun(self) -> bool:
+        """What a killed session left behind may come when the thread went on without it."""
+        if self.event.kind != RECORDS or self.ids.head is None:
+            return False
+        found = self.db.execute(
+            "SELECT 1 FROM messages WHERE id = ? AND session != ? AND at > ?",
+            (self.ids.head, self.ids.session, self.event.at),
+        )
+        return found.fetchone() is not None
 
 
 def _text(text: str) -> str:

@@ -20,13 +20,15 @@ def store(tmp_path: Path) -> Iterator[WritableStore]:
         yield opened
 
 
-def put(store: WritableStore, *entries: Entry, at: int = 5, left: bool = False) -> None:
+def put(
+    store: WritableStore, *entries: Entry, at: int = 5, left: bool = False, session: str = "s1"
+) -> None:
     event = Event(
         "records" if left else "stop",
         id="0" * 16,
         at=at,
         client="claude",
-        session="s1",
+        session=session,
         log=Log(".claude/projects/x/s1.jsonl", 0),
         details=LEFT if left else {},
     )
@@ -85,3 +87,21 @@ def test_resumed(store: WritableStore) -> None:
     assert outcomes(store) == [("interrupted", "broken off"), ("succeeded", "")]
     put(store, *BEGUN, left=True)
     assert outcomes(store) == [("interrupted", "broken off"), ("succeeded", "")]
+
+
+def test_the_thread_went_on_without_it(store: WritableStore) -> None:
+    """What comes late stands where it was said, and takes no head from who spoke after it; the
+    session takes it when it goes on."""
+    put(store, *BEGUN, at=5)
+    put(store, said("b"), at=9, session="s2")
+    put(store, said("c"), at=7, left=True)
+    assert [m.key for m in store.messages(1)] == ["a", "b"]
+    put(store, said("d"), at=11)
+    assert [m.key for m in store.messages(1)] == ["a", "c", "d"]
+
+
+def test_it_comes_before_the_next_session(store: WritableStore) -> None:
+    """As a rule it comes first, and the next session goes on from it."""
+    put(store, *BEGUN, at=5, left=True)
+    put(store, said("b"), at=9, session="s2")
+    assert [m.key for m in store.messages(1)] == ["a", "b"]
