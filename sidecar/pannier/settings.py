@@ -60,13 +60,16 @@ def _own_network(name: str) -> str:
     return name
 
 
+FOR_AGENTS = frozenset({"PANNIER_MODEL", "PANNIER_CHECKPOINTS"})
+"""Variables of pannier's own that are a person's to set: the agent in Python reads them."""
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _can_be_handed_on(name: str) -> str:
     if not _ENVIRONMENT_NAME.fullmatch(name):
         raise ValueError(f"{brief(name, 40)!r} cannot name a variable")
-    if name in ("HOME", "PATH") or name.startswith("PANNIER_"):
+    ours = name.startswith("PANNIER_") and name not in FOR_AGENTS
+    if name in ("HOME", "PATH") or ours:
         raise ValueError(f"{name} is the image's own, and is not handed on")
     return name
 
