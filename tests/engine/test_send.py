@@ -13,10 +13,13 @@ import pytest
 
 from tests.engine.person import Person
 
-# Says what it was started with; a file of the group tells how it ends and when.
+# Says what it was started with, to the spool, too; a file of the group tells how it ends and when.
 CLIENT = """#!/bin/sh
 echo "thread $PANNIER_THREAD"
 for word in "$@"; do echo "word $word"; done
+for prompt in "$@"; do :; done
+python3 -c 'import json, sys; print(json.dumps({"session_id": "s", "prompt": sys.argv[1]}))' \
+    "$prompt" | pannier-hook user-prompt --client custom
 while [ -e /workspace/agent/files/wait ]; do sleep 0.05; done
 exit "$(cat /workspace/agent/files/status 2>/dev/null || echo 0)"
 """
@@ -93,6 +96,10 @@ def test_what_a_failed_client_was_told_waits_again(scout: Person) -> None:
     done = scout.run("send", "scout", "hello", "--start")
     assert done.returncode == 3
     assert "waits again" in done.stderr
+    assert waiting(scout) == 1
+    # As the daemon does: what the spool says of the prompt is taken in.
+    scout.pannier("send", "scout", "x", "--start", "--dry-run")
+    assert "hello" in scout.pannier("threads", "show", "scout")
     assert waiting(scout) == 1
     (scout.group("scout") / "files/status").unlink()
     done = scout.run("send", "scout", "once more", "--start")

@@ -72,7 +72,16 @@ CREATE TABLE delivered (
 CREATE INDEX delivered_by_time ON delivered (delivered);
 """
 
-_MIGRATIONS = (Migration("messages, and what was delivered", _FIRST),)
+_BEGUN = """
+-- Whether a client was ever started with it as its prompt.
+ALTER TABLE messages ADD COLUMN begun INTEGER NOT NULL DEFAULT 0;
+UPDATE messages SET begun = 1 WHERE state = 'started';
+"""
+
+_MIGRATIONS = (
+    Migration("messages, and what was delivered", _FIRST),
+    Migration("what a client was started with", _BEGUN),
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ def tell_queue(home: Home, environ: Mapping[str, str]) -> Callable[[str, Sequenc
     def tell(group: str, ids: Sequence[str]) -> None:
         if ids and path.exists():
             with open_queue(path) as queue:
-                queue.delivered(group, ids)
+                queue.said_to_be_delivered(group, ids)
 
     return tell
 
@@ -192,8 +201,9 @@ class Queue:
     def mark(self, number: int, state: State, *, owner: str = "", missed: int = 0) -> None:
         """Say how a message that waits is now."""
         self._db.execute(
-            "UPDATE messages SET state = ?, owner = ?, missed = ? WHERE number = ?",
-            (state, owner, missed, number),
+            "UPDATE messages SET state = ?, owner = ?, missed = ?, begun = begun OR ? "
+            "WHERE number = ?",
+            (state, owner, missed, state == "started", number),
         )
 
     def delivered(self, group: str, ids: Sequence[str]) -> int:
@@ -210,6 +220,16 @@ class Queue:
             ).rowcount
             self._db.execute("DELETE FROM messages WHERE grp = ? AND id = ?", (group, id))
         return count
+
+    def said_to_be_delivered(self, group: str, ids: Sequence[str]) -> int:
+        """`delivered` by what a group's spool says.
+
+        That says nothing of a message with which a client was started: it stands in the record
+        whether or not the client got so far as to answer it. Who started the client knows that.
+        """
+        query = "SELECT 1 FROM messages WHERE grp = ? AND id = ? AND NOT begun"
+        found = [id for id in ids if self._db.execute(query, (group, id)).fetchone()]
+        return self.delivered(group, found)
 
     def withdraw(self, group: str, id: str) -> bool:
         """Take a message out of the queue, undelivered. Whether it was there."""

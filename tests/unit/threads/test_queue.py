@@ -239,6 +239,26 @@ def test_the_word_of_the_spool_counts_too(
     assert not agent(group)
 
 
+def test_of_a_started_client_only_its_end_counts(tmp_path: Path, group: GroupPaths) -> None:
+    """Its prompt stands in its record before it has failed: what it was told waits again."""
+    home = Home(tmp_path)
+    tell = queues.tell_queue(home, {})
+    with open_queue(home.state / "queue.db") as queue:
+        send(queue, group, "one")
+        for _ in range(2):
+            (row,) = host.take_out(queue, group, "main") or []
+            tell("scout", [row.message.id])
+            assert left(queue) == ["one"]
+            host.put_back(queue, group, [row])
+            tell("scout", [row.message.id])
+            assert left(queue) == ["one"]
+        taken = agent(group)
+        assert bodies(taken) == ["one"]
+        hook.done(taken)
+        assert host.settle(queue, group).delivered == 1
+        assert left(queue) == []
+
+
 @pytest.mark.parametrize("name", ["new", "done"])
 def test_a_link_in_the_inbox_leads_nowhere(
     queue: Queue, group: GroupPaths, tmp_path: Path, name: str
