@@ -219,7 +219,7 @@ def _reports(group: Group) -> Iterator[Finding]:
             "problem",
             group.folder,
             f"its spool cannot be read: {shown(found.problem)}",
-            f"An agent can put something in its way. Move it away: {spool / NEW}",
+            f"An agent can put something in its way. Move away what is named there, in {spool}",
         )
     told = found.errors[:_REPORTS_TOLD]
     for number, (text, count) in enumerate(told, 1):

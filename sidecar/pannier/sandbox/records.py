@@ -11,7 +11,7 @@ from typing import Any
 
 from pannier.engine.life import Life, merged
 from pannier.paths import Home
-from pannier.threads.database import connect, in_words
+from pannier.threads.database import connect, database_file, in_words
 from pannier.threads.schema import Migration
 
 VARIABLE = "PANNIER_SANDBOX_DB_PATH"
@@ -99,7 +99,7 @@ class Attachment:
 def sandbox_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where it lies: `state/sandbox.db`, unless PANNIER_SANDBOX_DB_PATH says so."""
     named = environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else home.state / "sandbox.db"
+    return database_file(home, named, "sandbox.db")
 
 
 @contextmanager

@@ -21,8 +21,15 @@ _BUSY = 10.0
 
 def threads_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where what was said is kept: `state/threads.db`, unless PANNIER_THREADS_DB_PATH says so."""
-    named = environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else home.state / "threads.db"
+    return database_file(home, environ.get(VARIABLE), "threads.db")
+
+
+def database_file(home: Home, named: str | None, name: str) -> Path:
+    """A database of the home: `named`, counted from the home, else that name in its state.
+
+    Not from the current folder: each would have a database of its own.
+    """
+    return home.root.absolute() / Path(named).expanduser() if named else home.state / name
 
 
 def connect(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,15 @@ class Shared:
     threads: tuple[str, ...]
     files: tuple[str, ...]
     """Below the group's folder."""
+
+
+@dataclass(frozen=True)
+class Others:
+    """What belongs to other threads."""
+
+    files: Collection[str]
+    """Below the group's folder."""
+    sessions: Collection[str]
 
 
 @dataclass(frozen=True)
@@ -143,19 +152,12 @@ def _planned(home: Home, store: Store, ref: str) -> Plan:
             files = _files(session.client, _found(paths, store, session.client, [session]))
             shared.append(Shared(session, elsewhere[session.id], files))
             stays.update(files)
-    found = {
-        client: _without(
-            client,
-            _found(
-                paths,
-                store,
-                client,
-                [s for s in sessions if s.client == client and not elsewhere[s.id]],
-            ),
-            stays,
-        )
-        for client in sorted({s.client for s in sessions})
-    }
+    found = {}
+    for client in sorted({s.client for s in sessions}):
+        own = [s for s in sessions if s.client == client and not elsewhere[s.id]]
+        known = store.session_ids(thread.grp, client)
+        others = Others(stays, frozenset(known) - {s.session for s in own})
+        found[client] = _without(_found(paths, store, client, own), client, others)
     return Plan(
         thread,
         len(store.turns(thread.id)),
@@ -179,12 +181,21 @@ def _files(client: str, found: Found) -> tuple[str, ...]:
     return tuple("/".join(("client", client, *names)) for names in parts)
 
 
-def _without(client: str, found: Found, stays: set[str]) -> Found:
-    """A session's transcripts are what a container said they are: another's may be among them."""
+def _without(found: Found, client: str, others: Others) -> Found:
+    """Which files are a session's transcripts, a container said: another's may be among them."""
     left = tuple(
-        parts for parts in found.whole if "/".join(("client", client, *parts)) not in stays
+        parts
+        for parts in found.whole
+        if "/".join(("client", client, *parts)) not in others.files
+        and (_named(parts, found.sessions) or not _named(parts, others.sessions))
     )
     return replace(found, whole=left)
+
+
+def _named(parts: traces.Parts, sessions: Iterable[str]) -> bool:
+    """Whether a file or a folder on the way is called by one of the sessions."""
+    names = [part.removesuffix(".jsonl") for part in parts]
+    return any(session and name.endswith(session) for session in sessions for name in names)
 
 
 # ------------------------------------------------------------------------------------- the spool

@@ -150,6 +150,15 @@ class Store:
         with in_words(self.path):
             return tuple(ref for (ref,) in self.db.execute(query, (session, thread)))
 
+    def session_ids(self, grp: str, client: str) -> tuple[str, ...]:
+        """What a client of a group calls all its sessions."""
+        query = (
+            "SELECT session FROM sessions JOIN scopes ON scopes.id = scope"
+            " WHERE grp = ? AND client = ?"
+        )
+        with in_words(self.path):
+            return tuple(session for (session,) in self.db.execute(query, (grp, client)))
+
     def dropped(self) -> dict[str, int]:
         """By group, how often sessions spoke in a thread with which they were erased."""
         query = (

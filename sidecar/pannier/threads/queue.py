@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
-from pannier.threads.database import connect, in_words
+from pannier.threads.database import connect, database_file, in_words
 from pannier.threads.schema import Migration
 from pannier_hook.messages import (
     ID_LENGTH,
@@ -102,7 +102,7 @@ class Waiting:
 def queue_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where it lies: `state/queue.db`, unless PANNIER_QUEUE_DB_PATH says so."""
     named = environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else home.state / "queue.db"
+    return database_file(home, named, "queue.db")
 
 
 @contextmanager

@@ -539,6 +539,16 @@ def test_transcripts_that_were_handed_over_go_too(home: Home, log: str, stays: b
     assert (root / ".claude/elsewhere/agent-7.jsonl").exists() == stays
 
 
+def test_no_container_names_another_sessions_transcript_its_own(laid_down: Home) -> None:
+    """What it says of where its transcript lies does not remove another thread's."""
+    put(laid_down, person("x", "other"), thread="other", session=OTHER)
+    log = f".claude/projects/-work/{OTHER}.jsonl"
+    put(laid_down, person("y", "forged"), log=log)
+    assert run(laid_down, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert f"client/claude/{log}" in left(laid_down)
+    assert not any(SESSION in name for name in left(laid_down))
+
+
 def test_no_link_leads_delete_out_of_the_clients_home(laid_down: Home, tmp_path: Path) -> None:
     """A link in the place of a folder or a file: what it leads to stays."""
     outside = tmp_path / "outside"

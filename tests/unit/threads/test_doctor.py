@@ -70,6 +70,15 @@ def test_what_was_put_aside_is_told_with_its_reasons(hands: Hands) -> None:
     assert {most.level, other.level} == {"problem"}
 
 
+def test_what_stands_in_the_way_is_named(hands: Hands) -> None:
+    """And nothing else is to be moved away."""
+    (hands.spool() / "rejected").symlink_to("/etc")
+    hands.prompt("waits")
+    found = next(f for f in said(hands) if "cannot be read" in f.message)
+    assert "spool/rejected: a link" in found.message
+    assert "/new" not in found.advice
+
+
 def test_reasons_that_an_agent_wrote_are_one_safe_line(hands: Hands) -> None:
     """It can write into that folder, too."""
     rejected = hands.spool() / "rejected"

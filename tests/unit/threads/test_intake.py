@@ -140,6 +140,17 @@ def test_another_path_can_be_named(hands: Hands, tmp_path: Path) -> None:
         assert len(store.threads()) == 1
 
 
+def test_a_relative_path_counts_from_the_home(
+    hands: Hands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever one calls pannier, it is the same database."""
+    environ = {"PANNIER_THREADS_DB_PATH": "kept/said.db"}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert threads_file(hands.home, environ) == hands.home.root / "kept" / "said.db"
+
+
 def parts_of(hands: Hands, texts: Sequence[str], *, size: int) -> list[Event]:
     """A hand-over of Claude Code's, cut anywhere."""
     body = transcript(texts)
