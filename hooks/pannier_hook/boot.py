@@ -41,10 +41,12 @@ def boot(options: Options, words: Sequence[str], mask: set[int]) -> int:
     except ValueError as problem:
         _say(str(problem))
         return 2
-    for step in (_scaffold, _register, _skeleton, _leftovers):
+    for step in (_scaffold, _register, _skeleton):
         _attempt(options, step)
     if os.environ.get("PANNIER_GATE") == "1":
         _wait_at_gate(options)
+    # Not before: until then, nobody knows that the folders are the group's own.
+    _attempt(options, _leftovers)
     return _become(options.command, mask)
 
 

@@ -54,11 +54,11 @@ def tell(options: Options, client: Client, request: Request, until: float) -> No
             log = request.text("agent_transcript_path", "transcript_path")
             hand_over(teller, client, log, until)
         elif client.transcript or options.event == SESSION_START:
-            if client.transcript and options.event == USER_PROMPT:
-                _note(teller)
             # What a transcript holds, too, need not survive a crash of the machine.
             teller.spool.put(teller.event(), durable=False)
-            if client.transcript and options.event == SESSION_START:
+            if client.transcript and options.event == USER_PROMPT:
+                _note(teller)
+            elif client.transcript and options.event == SESSION_START:
                 _look_for_leftovers(teller, until)
         else:
             _put_or_keep(teller)

@@ -287,6 +287,15 @@ class Transcripts(RuleBasedStateMachine):
             assert self.given == self.whole()
         assert self.agent.leftovers() == []
 
+    @rule()
+    def another_starts(self) -> None:
+        # As if the client had been killed after its prompt.
+        self.agent.stop("user-prompt")
+        self.agent.stop("session-start", session_id="s-2", source="startup")
+        self.given += lines(self.agent.take())
+        assert set(self.whole()) <= set(self.given)
+        assert self.agent.leftovers() == []
+
     @precondition(lambda self: self.count)
     @rule(call=st.sampled_from(["write", "fsync", "rename"]), number=st.integers(1, 6))
     def fail(self, call: str, number: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pannier_hook import increments, leftovers, sessions
+from pannier_hook.boot import AT_GATE
 from pannier_hook.clients import CLIENTS
 from pannier_hook.events import Event
 from pannier_hook.options import Options
@@ -322,4 +325,26 @@ def test_boot_brings_it(world: World) -> None:
     world.run("user-prompt", "--client", "claude", stdin={**told, "prompt": "do it"})
     answer = world.run("boot", "--", "echo", "up")
     assert (answer.status, answer.out) == (0, b"up\n")
+    assert [event.body for _, event in world.events() if event.body] == [b"one\n"]
+
+
+def test_nothing_is_read_before_the_gate(world: World) -> None:
+    """Before the sidecar let it pass, boot reads no transcript: the folders may be others."""
+    transcript = world.write("../home/.claude/projects/-w/s-1.jsonl", "one\n")
+    told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(transcript)}
+    world.run("user-prompt", "--client", "claude", stdin={**told, "prompt": "do it"})
+    waiting = subprocess.Popen(
+        world.command("boot", "--", "true"), env=world.environment(PANNIER_GATE="1")
+    )
+    try:
+        until = time.monotonic() + 30
+        comm = Path(f"/proc/{waiting.pid}/comm")
+        while comm.read_text().strip() != AT_GATE and time.monotonic() < until:
+            time.sleep(0.01)
+        assert not [event for _, event in world.events() if event.body]
+        waiting.send_signal(signal.SIGUSR1)
+        assert waiting.wait(30) == 0
+    finally:
+        waiting.kill()
+        waiting.wait()
     assert [event.body for _, event in world.events() if event.body] == [b"one\n"]
