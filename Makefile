@@ -3,6 +3,8 @@
 SHELL := /bin/sh
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
+# Two processes: what shares a container or the engine stays in one of them (tests/conftest.py).
+BESIDE := -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-unit conformance bench lint venv engine engine-stop clean
@@ -15,13 +17,13 @@ demo: venv  ## The main job with real containers: no key, no questions, nothing 
 
 test: venv  ## All checks and all tests, with a container engine
 	@status=0; scripts/lint || status=$$?; \
-	scripts/with-engine pytest $(PYTEST) || status=$$?; exit $$status
+	scripts/with-engine pytest $(BESIDE) $(PYTEST) || status=$$?; exit $$status
 
 test-long: venv  ## The fault tests that take minutes
-	@pytest tests/long $(PYTEST)
+	@pytest tests/long $(BESIDE) $(PYTEST)
 
 test-unit: venv  ## The tests that need no container engine
-	@pytest tests/unit $(PYTEST)
+	@pytest tests/unit $(BESIDE) $(PYTEST)
 
 conformance: venv  ## Run the clients' suite, and write docs/conformance.md
 	@scripts/with-engine pytest tests/clients --write-table $(PYTEST)

@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pannier_hook.clients import CLIENTS
+
+_CLIENTS = tuple(CLIENTS)
+_TESTS = Path(__file__).parent
 _REAL_HOME = os.environ.get("HOME", "")
 _NAMED = (
     "PANNIER_HOME",
@@ -39,3 +43,21 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 def real_home() -> Path:
     """The HOME that the guard took away, to check that it did."""
     return Path(_REAL_HOME)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `-n`, what shares something costly is run by one process: the tests of a client's
+    container, and those of the engine. The others are anybody's."""
+    for item in items:
+        group = _group(item)
+        if group:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _group(item: pytest.Item) -> str:
+    kind = item.path.relative_to(_TESTS).parts[0]
+    if kind != "clients":
+        return "" if kind in ("unit", "long") else "engine"
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    named = [value for value in params.values() if value in _CLIENTS]
+    return named[0] if named else item.path.stem.removeprefix("test_")
