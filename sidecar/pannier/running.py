@@ -19,6 +19,7 @@ from pannier.paths import Home
 from pannier.safefs import lock
 from pannier.safefs.beneath import like_folder
 from pannier.sandbox.recording import Recorder
+from pannier.shown import brief
 
 DEFAULT_THREAD = "main"
 _THREAD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,127}")
@@ -28,7 +29,7 @@ def check_thread(name: str) -> None:
     """Raises UsageError if this cannot be a thread's name."""
     if not _THREAD.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot name a thread",
+            f"{brief(name, 60)!r} cannot name a thread",
             "Use letters, digits and . _ : @ + -, beginning with a letter or digit.",
         )
 

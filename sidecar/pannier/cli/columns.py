@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rich.cells import cell_len
+
 
 def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """The rows as lines, two spaces between their columns. The first row is the heading."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+        yield "  ".join(map(_padded, row, widths)).rstrip()
+
+
+def _padded(cell: str, width: int) -> str:
+    """A Chinese or Japanese character is two columns wide."""
+    return cell + " " * (width - cell_len(cell))
 
 
 def lasted(seconds: float) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import sys
+from contextlib import suppress
 from functools import partial
 
 import click
@@ -15,6 +18,7 @@ from pannier.engine import Engine
 from pannier.errors import UsageError
 from pannier.sending import Letter
 from pannier.starting import Start, Starter
+from pannier.threads.look import timestamp
 from pannier.threads.queue import Waiting
 from pannier_hook.messages import LONGEST_TEXT
 
@@ -58,7 +62,7 @@ def command(
         raise click.UsageError("--new-session goes with --start.")
     if as_json and start and not dry_run:
         raise click.UsageError("--json does not go with --start: the client has the output.")
-    sender = sender or context.environ.get("USER") or context.environ.get("LOGNAME") or ""
+    sender = sender or _user(context)
     letter = Letter(folder, _read() if text == "-" else text, thread, sender, source)
     home = context.home()
     sending.check(home, letter)
@@ -95,12 +99,21 @@ def described(row: Waiting) -> dict[str, object]:
         "group": row.group,
         "thread": message.thread,
         "kind": message.kind,
-        "at": message.at,
+        "at": timestamp(message.at),
         "from": message.sender,
         "source": message.source,
         "text": message.text,
         "state": row.state,
     }
+
+
+def _user(context: Context) -> str:
+    for variable in ("USER", "LOGNAME"):
+        if name := context.environ.get(variable):
+            return name
+    with suppress(KeyError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    return f"uid {os.getuid()}"
 
 
 def _read() -> str:
@@ -130,7 +143,8 @@ def _show_plan(context: Context, letter: Letter, how: Start | None, as_json: boo
             }
         )
         return
-    context.say(f"Would queue {size:,} bytes for {place}, from {letter.sender or 'unknown'}.")
+    count = f"{size:,} byte{'s' * (size != 1)}"
+    context.say(f"Would queue {count} for {place}, from {letter.sender or 'unknown'}.")
     if how is not None:
         where = f"in {how.inside.name}" if how.inside else "in a container of its own"
         session = f"its session {how.session}" if how.session else "a new session"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pannier.cli import threads_view
+from pannier.cli.columns import columns
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
 from pannier.errors import PannierError, UsageError
@@ -62,7 +63,7 @@ def list_(context: Context, folder: str | None, as_json: bool) -> None:
     elif not found:
         context.tell("No threads yet. What an agent and you say is kept from its first turn on.")
     else:
-        for line in show.table(found):
+        for line in columns(show.table(found)):
             context.say(line)
 
 
@@ -81,7 +82,7 @@ def show_(
     """Show the last messages of THREAD, with the numbers by which other commands know them.
 
     A thread has branches where somebody went back in it; shown is the one that goes on. Likely
-    secrets are masked.
+    secrets are masked, and times are UTC.
 
     \b
     Example:
@@ -89,18 +90,23 @@ def show_(
       pannier threads show scout/review --all
     """
     from pannier.threads import look, show
+    from pannier.threads.page import LEFT_OUT
 
+    without = () if full or as_json else LEFT_OUT
     with _opened(context) as store:
         found = look.find(store, thread)
-        said = look.last_said(store, found, everything=everything, limit=limit)
+        said = look.last_said(store, found, everything=everything, limit=limit, without=without)
         if as_json:
             messages = [one.as_data() for one in said]
             context.print_json({**look.overview(store, found).as_data(), "said": messages})
             return
-    for line in show.lines(said, full=full):
+        numbers = dict.fromkeys(one.message.turn for one in said if one.message.turn)
+        turns = {turn.id: turn for turn in map(store.turn, numbers) if turn}
+    for line in show.lines(said, turns, full=full):
         context.say(line)
     if not said:
-        context.tell(f"{shown(found.ref)} is at its beginning.")
+        empty = "is at its beginning" if found.messages else "has no messages yet"
+        context.tell(f"{show.name_of(found)} {empty}.")
     elif len(said) == limit:
         context.tell(f"The last {limit} messages; more with --limit.")
 

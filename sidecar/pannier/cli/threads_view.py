@@ -39,7 +39,7 @@ def _words_of(done: RolledBack) -> str:
 
 def tell_plan(context: Context, plan: Plan) -> None:
     """What belongs to a thread that is to be erased."""
-    numbers = f"{plan.thread.messages} messages in {plan.turns} turns"
+    numbers = f"{_count(plan.thread.messages, 'message')} in {_count(plan.turns, 'turn')}"
     context.tell(f"{shown(plan.thread.ref)} ({plan.thread.key}): {numbers}")
     for file in plan.files:
         context.tell(f"  {shown(file)}")
@@ -49,6 +49,10 @@ def tell_plan(context: Context, plan: Plan) -> None:
         context.tell(f"  {shown(session)} also spoke in {shown(others)}: its own files stay")
     for file in plan.untouched:
         context.tell(f"  not touched, may hold more of it: {shown(file)}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
 
 
 def marked(found: Snippet) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pannier.errors import UsageError
 from pannier.threads.excerpt import excerpt
-from pannier.threads.queries import ALL
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
 from pannier_hook.textrules import clean
@@ -102,10 +101,27 @@ class Said:
 
 
 def last_said(
-    store: Store, thread: ThreadRow, *, everything: bool, limit: int | None
+    store: Store,
+    thread: ThreadRow,
+    *,
+    everything: bool,
+    limit: int,
+    without: Collection[str] = (),
 ) -> tuple[Said, ...]:
-    """The last `limit` messages of the thread's branch; of all branches with `everything`."""
-    most = ALL if limit is None else limit
+    """The last `limit` messages of the thread's branch; of all branches with `everything`.
+
+    Kinds of messages that are in `without` do not count.
+    """
+    asked = limit
+    while True:
+        said = _last(store, thread, everything, asked)
+        wanted = tuple(one for one in said if one.message.kind not in without)
+        if len(wanted) >= limit or len(said) < asked:
+            return wanted[-limit:]
+        asked *= 4
+
+
+def _last(store: Store, thread: ThreadRow, everything: bool, most: int) -> tuple[Said, ...]:
     branch = store.latest(thread.id, branch=True, limit=most)
     if not everything:
         return tuple(Said(row) for row in branch)

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pannier.shown import shown
 from pannier.threads.excerpt import arguments, excerpt
 from pannier.threads.look import Hit, Overview, Said
-from pannier.threads.page import LEFT_OUT, SHORT, WHOLE, Lengths, moment
-from pannier.threads.rows import MessageRow
+from pannier.threads.page import SHORT, WHOLE, Lengths, moment
+from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
 from pannier.threads.snippet import Snippet, snippet
 
 _INDENT = "    "
+_LONGEST_NAME = 80
 
 
-def lines(said: Sequence[Said], *, full: bool = False) -> Iterator[str]:
-    """A line of title for each message, and its text below.
+def lines(
+    said: Sequence[Said], turns: Mapping[int, TurnRow], *, full: bool = False
+) -> Iterator[str]:
+    """A line where another turn begins, a line of title for each message, and its text below.
 
-    Without `full` long texts are shortened, and what only the client needs is left out.
+    Without `full` long texts are shortened.
     """
-    lengths = WHOLE if full else SHORT
+    turn = None
     for one in said:
-        if full or one.message.kind not in LEFT_OUT:
-            yield from _message(one, lengths)
+        if one.message.turn != turn:
+            turn = one.message.turn
+            yield from _turn(turns.get(turn or 0))
+        yield from _message(one, WHOLE if full else SHORT)
+
+
+def _turn(turn: TurnRow | None) -> Iterator[str]:
+    """What `rollback --to` calls it, and how it ended unless it succeeded."""
+    if turn is not None:
+        ended = turn.outcome or "goes on"
+        yield f"t{turn.id}" + (f"  {shown(ended)}" if ended != "succeeded" else "")
 
 
 def _message(said: Said, lengths: Lengths) -> Iterator[str]:
@@ -42,7 +54,7 @@ def title_of_hit(hit: Hit) -> str:
     """A line that says where a search found something."""
     message = hit.said.message
     other = "" if hit.said.current else "  (other branch)"
-    where = f"{shown(hit.thread.ref)}  m{message.id}  {moment(message.at)}"
+    where = f"{name_of(hit.thread)}  m{message.id}  {moment(message.at)}"
     return f"{where}  {title_of(message)}{other}"
 
 
@@ -79,21 +91,25 @@ def _readable(message: MessageRow) -> str:
     return arguments(message.text) if message.kind == "call" else message.text
 
 
-def table(found: Sequence[Overview]) -> Iterator[str]:
-    """Threads as docker prints containers: never cut, so that it can be copied and piped."""
-    rows = [("THREAD", "KEY", "TURNS", "MESSAGES", "SESSIONS", "LAST")]
-    for one in found:
-        failed = f" ({one.failed} failed)" if one.failed else ""
-        rows.append(
+def name_of(thread: ThreadRow) -> str:
+    """How it is called, cut where an agent called it by a whole page: the key names it as well."""
+    name = shown(thread.ref)
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def table(found: Sequence[Overview]) -> list[tuple[str, ...]]:
+    """Threads in rows, the first of which is the heading."""
+    return [
+        ("THREAD", "KEY", "TURNS", "MESSAGES", "SESSIONS", "LAST (UTC)"),
+        *(
             (
-                shown(one.thread.ref),
+                name_of(one.thread),
                 one.thread.key,
-                f"{one.succeeded}{failed}",
+                f"{one.succeeded + one.failed}" + (f" ({one.failed} failed)" if one.failed else ""),
                 str(one.thread.messages),
                 str(one.sessions),
                 moment(one.thread.last) if one.thread.last else "never",
             )
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(map(str.ljust, row, widths)).rstrip()
+            for one in found
+        ),
+    ]

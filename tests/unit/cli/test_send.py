@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +91,14 @@ def test_a_dry_run_sends_nothing(home: Path) -> None:
     assert hear(home) == []
 
 
+def test_whoever_sends_is_named_without_a_login(home: Path) -> None:
+    """As in a timer's job, where no variable says who it is."""
+    pannier("send", "scout", "x", cwd=home, USER="", LOGNAME="")
+    [waiting] = json.loads(pannier("queue", "--json", cwd=home).stdout)
+    assert waiting["from"] == pwd.getpwuid(os.getuid()).pw_name
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]+\+00:00", waiting["at"])
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -96,6 +106,7 @@ def test_a_dry_run_sends_nothing(home: Path) -> None:
         (("scout", " "), "the message is empty"),
         (("scout", "x" * 65_537), "65,536 are the most"),
         (("scout", "x", "--thread", "../x"), "cannot name a thread"),
+        (("scout", "x", "--thread", "y" * 1_000), f"{'y' * 60}…' cannot name a thread"),
         (("scout", "x", "--new-session"), "--new-session goes with --start"),
         (("scout", "x", "--start", "--json"), "--json does not go with --start"),
     ],

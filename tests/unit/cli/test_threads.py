@@ -107,8 +107,8 @@ def test_list_shows_threads_in_numbers(talked: Home) -> None:
     """Name, key, turns by outcome, messages, sessions, last activity."""
     done = run(talked, "threads", "list")
     title, row = done.stdout.splitlines()
-    assert title.split() == ["THREAD", "KEY", "TURNS", "MESSAGES", "SESSIONS", "LAST"]
-    assert re.fullmatch(r"scout/main +[0-9a-f]{8} +1 \(1 failed\) +5 +1 +2026-11-29 12:00", row)
+    assert title.split() == ["THREAD", "KEY", "TURNS", "MESSAGES", "SESSIONS", "LAST", "(UTC)"]
+    assert re.fullmatch(r"scout/main +[0-9a-f]{8} +2 \(1 failed\) +5 +1 +2026-11-29 12:00", row)
     [data] = json.loads(run(talked, "threads", "list", "scout", "--json").stdout)
     assert data["turns"] == {"succeeded": 1, "failed": 1}
     assert (data["thread"], data["messages"], data["clients"]) == ("scout/main", 5, ["claude"])
@@ -126,13 +126,15 @@ def test_a_home_without_threads_says_so(home: Home) -> None:
 
 
 def test_show_says_who_said_what(talked: Home) -> None:
-    """Each message with its number; a call with its tool."""
+    """Each turn and message with its number; a call with its tool; how a turn failed."""
     done = run(talked, "threads", "show", "scout")
     assert done.stdout == (
+        "t1\n"
         "m1  2026-11-29 12:00  person\n    What is in the Atlas folder?\n"
         "m2  2026-11-29 12:00  call of Bash\n    command: ls\n"
         "m3  2026-11-29 12:00  result of Bash\n    plan.md\n"
         "m4  2026-11-29 12:00  agent\n    One file: the release checklist.\n"
+        "t2  failed\n"
         "m5  2026-11-29 12:00  person\n    Read it\n"
     )
     limited = run(talked, "threads", "show", "scout", "--limit", "2")
@@ -151,6 +153,32 @@ def test_show_knows_branches(talked: Home) -> None:
     assert "m7  2026-11-29 12:00  agent  (inner, a1)\n" in everything
     data = json.loads(run(talked, "threads", "show", "scout", "--all", "--json").stdout)
     assert [(m["id"], m["current"]) for m in data["said"]][4:6] == [("m5", False), ("m6", True)]
+
+
+def test_the_limit_counts_what_is_shown(home: Home) -> None:
+    """What only the client needs doesn't count, unless it is shown, too."""
+    thoughts = [Message(f"t{n}", "agent", "thinking", "hm") for n in range(30)]
+    put(home, person("a", "one"), agent("b", "two"), *thoughts, agent("c", "three"))
+    shown = run(home, "threads", "show", "scout", "--limit", "2").stdout
+    assert [line.strip() for line in shown.splitlines()[1::2]] == ["two", "three"]
+    every = run(home, "threads", "show", "scout", "--limit", "2", "--full").stdout
+    assert [line.strip() for line in every.splitlines()[1::2]] == ["hm", "three"]
+    assert run(home, "threads", "show", "scout", "--limit", "9").stdout.count("\nm") == 2
+
+
+def test_a_name_as_long_as_a_page_is_cut_where_threads_are_listed(home: Home) -> None:
+    """An agent chose it; the key names the thread as well, and JSON has it whole."""
+    put(home, person("a", "words"), thread="x" * 1_000)
+    put(home, person("b", "words"), thread="\u65e5\u672c")
+    title, long, japanese = run(home, "threads", "list").stdout.splitlines()
+    assert len(long) < 160
+    assert "x…" in long
+    key = title.index("KEY")
+    assert re.fullmatch("[0-9a-f]{8}", long[key : key + 8])
+    assert re.fullmatch("[0-9a-f]{8}", japanese[key - 2 : key + 6]), "each sign is two columns wide"
+    assert "x" * 81 not in run(home, "threads", "search", "words").stdout
+    names = [one["thread"] for one in json.loads(run(home, "threads", "list", "--json").stdout)]
+    assert f"scout/{'x' * 1_000}" in names
 
 
 def test_nothing_said_speaks_to_the_terminal(home: Home) -> None:
