@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -108,8 +109,10 @@ def test_a_killed_container(engine: Engine, folder: Path, name: str) -> None:
         assert gone.wait(60)
         shell.run("python3", "-IS", "-c", KILL, PRECIOUS[::-1])
     with group.container():
-        said, _ = _stored(group)
-    assert _texts(said) == [PRECIOUS]
+        until = time.monotonic() + 20
+        while not (texts := _texts(_stored(group)[0])) and time.monotonic() < until:
+            time.sleep(0.05)
+    assert texts == [PRECIOUS]
 
 
 def _go_on(group: Living, shell: EventShell, argv: tuple[str, ...]) -> None:
