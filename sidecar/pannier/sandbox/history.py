@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,10 +59,13 @@ def history(
 ) -> list[Entry]:
     """The containers of a group, else of the home; the newest first.
 
-    Without an engine, what was known before. Raises PannierError.
+    Without an engine, or where nothing can be written, what was known before. Raises PannierError.
     """
-    with open_records(sandbox_file(home, environ)) as records:
-        if engine is not None:
+    path = sandbox_file(home, environ)
+    folder = path.parent
+    write = not folder.exists() or os.access(folder, os.W_OK, effective_ids=True)
+    with open_records(path, write=write) as records:
+        if engine is not None and write:
             now, root = time.time_ns(), str(home.root)
             containers = engine.containers(root)
             since = since_when(records, now)
@@ -93,7 +97,7 @@ def using(
 def pasts(home: Home, environ: Mapping[str, str], group: str) -> list[tuple[str, Past]]:
     """What the group used in the last hour, day and month, where a daemon looked."""
     now = int(time.time())
-    with open_records(sandbox_file(home, environ)) as records:
+    with open_records(sandbox_file(home, environ), write=False) as records:
         found = [(name, samples.past(records, group, now - seconds)) for name, seconds in WINDOWS]
     return [(name, past) for name, past in found if past is not None]
 

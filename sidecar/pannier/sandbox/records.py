@@ -103,12 +103,12 @@ def sandbox_file(home: Home, environ: Mapping[str, str]) -> Path:
 
 
 @contextmanager
-def open_records(path: Path, *, patience: float = 10.0) -> Iterator[Records]:
-    """The records, made if they are missing; closed at the end.
+def open_records(path: Path, *, write: bool = True, patience: float = 10.0) -> Iterator[Records]:
+    """The records, made if they are missing (to read: as if they were empty); closed at the end.
 
     `patience`: seconds that another writer is waited for. Raises PannierError.
     """
-    db = connect(path, write=True, migrations=_MIGRATIONS)
+    db = connect(path, write=write, migrations=_MIGRATIONS)
     try:
         db.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
         # A power cut may cost the last records; the containers are gone with it anyway.

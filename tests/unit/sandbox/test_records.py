@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,11 @@ from pannier import owner
 from pannier.engine.life import Life
 from pannier.paths import Home
 from pannier.sandbox import records as module
+from pannier.sandbox.history import history, pasts
 from pannier.sandbox.recording import Recorder
 from pannier.sandbox.records import Attachment, Records, open_records, sandbox_file
 
+Unwritable = Callable[[Path], AbstractContextManager[None]]
 STARTED = Life(
     "c1",
     "pannier-scout-1",
@@ -49,6 +53,20 @@ def test_what_is_learned_adds_up_in_any_order(tmp_path: Path) -> None:
                 records.see(life)
                 records.see(life)
             assert records.life("c1") == replace(STARTED, oom=True, ended=200, status=137)
+
+
+def test_what_was_known_is_shown_where_nothing_can_be_written(
+    tmp_path: Path, unwritable: Unwritable
+) -> None:
+    """As far as one can look without writing it down."""
+    home = Home(tmp_path)
+    with open_records(sandbox_file(home, {})) as records:
+        records.see(STARTED)
+    engine: Any = object()
+    with unwritable(home.state):
+        [entry] = history(home, {}, engine, None, 10)
+        assert pasts(home, {}, "scout") == []
+    assert entry.life.id == STARTED.id
 
 
 def test_a_status_of_zero_is_a_status(records: Records) -> None:

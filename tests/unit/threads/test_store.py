@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from pannier.threads.rows import MessageRow
 from pannier.threads.store import Store, WritableStore, open_store
 from pannier_hook.events import Event, Log
 
+Unwritable = Callable[[Path], AbstractContextManager[None]]
 LOG = Log(".claude/projects/x/s1.jsonl", 0)
 
 
@@ -426,25 +426,10 @@ def test_what_is_no_database_is_named(tmp_path: Path) -> None:
         open_store(file, write=True)
 
 
-@contextmanager
-def unwritable(folder: Path) -> Iterator[None]:
-    """Nobody of this process can write there, nor could root's."""
-    folder.chmod(0o555)
-    for above in folder.parents[:3]:
-        above.chmod(above.stat().st_mode | 0o111)
-    for file in folder.iterdir():
-        file.chmod(0o444)
-    was = os.geteuid()
-    os.seteuid(65534 if was == 0 else was)
-    try:
-        yield
-    finally:
-        os.seteuid(was)
-        folder.chmod(0o755)
-
-
 @pytest.mark.parametrize("writer", ["none", "alive", "killed"])
-def test_a_folder_that_cannot_be_written_can_be_read(tmp_path: Path, writer: str) -> None:
+def test_a_folder_that_cannot_be_written_can_be_read(
+    tmp_path: Path, writer: str, unwritable: Unwritable
+) -> None:
     """What SQLite allows is read, and what is missing is said."""
     folder = tmp_path / "state"
     store = open_store(folder / "threads.db", write=True)
