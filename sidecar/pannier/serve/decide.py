@@ -133,10 +133,16 @@ def _follow(facts: Facts, memory: Memory, now: float) -> tuple[Memory, list[Even
             continue
         steady = now - was.since >= STEADY
         tries[group] = Tries() if steady else tries.get(group, Tries()).again(now)
-        left = listed.get(was.id)
-        how = left.status or left.state if left else "it is gone"
-        events.append(Event("warning", group, "container.ended", f"{was.name} ended: {how}"))
+        events.append(_ended(group, was, listed.get(was.id)))
     return replace(memory, up=up, tries=tries), events
+
+
+def _ended(group: str, was: Up, left: ContainerFacts | None) -> Event:
+    """Nothing that ends by itself removes itself: whoever did that knew."""
+    if left is None:
+        return Event("info", group, "container.ended", f"{was.name} was removed")
+    how = left.status or left.state
+    return Event("warning", group, "container.ended", f"{was.name} ended: {how}")
 
 
 def _clear(facts: Facts, memory: Memory) -> Iterator[Action]:

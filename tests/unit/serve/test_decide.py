@@ -88,6 +88,15 @@ def test_a_container_that_ended_is_started_again_at_once_when_it_had_run_long(st
     assert "Exited (137)" in story.words
 
 
+def test_a_container_that_somebody_removed_is_no_warning(story: Story) -> None:
+    """As `pannier stop` does; one that ends by itself stays where it was."""
+    story.round(facts(up()))
+    removed = decide(facts(), story.memory, 1.0).events
+    assert removed == (Event("info", "scout", "container.ended", "pannier-scout-c1 was removed"),)
+    [crashed] = decide(facts(ended()), story.memory, 1.0).events
+    assert (crashed.level, crashed.event) == ("warning", "container.ended")
+
+
 def test_the_pauses_grow_while_starts_do_not_last(story: Story) -> None:
     """5 s, 10 s, 20 s … up to five minutes, and from the beginning after a steady run."""
     at, pauses = 0.0, []
