@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pannier_agents.group import Group
 from pannier_hook.events import FILE_LIMIT, HEADER_LIMIT, MOST_PARTS, Event, Log
-from pannier_hook.handover import cut
+from pannier_hook.increment import cut
 from pannier_hook.spool import Draft, Spool, new_id
 
 PART = FILE_LIMIT - HEADER_LIMIT

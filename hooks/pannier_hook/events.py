@@ -22,7 +22,8 @@ POST_TOOL = "post-tool"
 """Only of clients without a readable transcript. Details: tool, call, input, output; failed,
 "true" when it did."""
 STOP = "stop"
-"""Details: last, the agent's last message; active, "true" when a hook made it go on already."""
+"""Details: last, the agent's last message; active, "true" when a hook made it go on already; error,
+only when the turn failed."""
 PRE_COMPACT = "pre-compact"
 """Details: trigger."""
 POST_COMPACT = "post-compact"
@@ -30,7 +31,8 @@ POST_COMPACT = "post-compact"
 SESSION_END = "session-end"
 """Details: reason."""
 RECORDS = "records"
-"""New lines of a transcript beside the session's own, such as a sub-agent's. No details."""
+"""New lines of a sub-agent's transcript, or what a killed session left behind. Details: left,
+"true" when nothing more was heard of the session."""
 DELIVERED = "delivered"
 """Queued messages were put before the agent. Details: messages, their ids with spaces between;
 prompt, what was put there, where no transcript and no other event says it."""

@@ -1,197 +1,216 @@
-"""Handing over what is new in a transcript: the lines after the cursor, as bodies of event files.
+"""What one event hands over: first the sub-agents' transcripts that grew, then the session's own.
 
-The lines are not looked into. The last one is left when it has no newline yet: the client is still
-writing it. How much goes with one event is bounded, in bytes and in time; the rest goes with the
-next one. The cursor moves after all parts are in `new`, so whatever fails hands over again.
+The session's increment is the body of the event itself, a sub-agent's that of an event `records`.
 """
 
 from __future__ import annotations
 
 import posix
-import time
 from _stat import S_ISREG
 
-from .cursor import WINDOW, Cursor, digest
-from .events import FILE_LIMIT, MOST_PARTS, Event, Log
+from . import cursor as cursors
+from .events import RECORDS, SESSION_END, STOP, Event, Log
+from .increment import Budget, Increment, open_log, read_increment, write_parts
+from .spool import new_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from .clients import Client
+    from .cursor import Cursor
+    from .increment import Say
+    from .spool import Spool
+    from .telling import Teller
 
-    from .spool import Draft, Spool
+MOST_BYTES = 32 << 20
+"""Of transcripts, that one event hands over."""
+MOST_LAST_BYTES = 8 << 20
+"""The same at a session's end, where clients are in a hurry."""
+MOST_INNER = 50
+"""Sub-agents' transcripts that one event hands over."""
+MOST_NAMES = 10_000
+"""Names of the sub-agents' folder that are looked at."""
 
-    Say = Callable[[tuple[int, int], Log], Event]
-    """The event with this part's number and log, without a body."""
+LEFT = {"left": "true"}
+"""The details of records of a session of which nothing is heard."""
 
-_READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC | posix.O_NOCTTY
-_CHUNK = 1 << 20
-_FLUSHED = 2 << 20
-"""Bytes that are written between two looks at the clock, so that a slow disk is noticed."""
-
-
-class Budget:
-    """What one event may still spend: bytes of transcripts, and time until `until` on the
-    monotonic clock, in seconds."""
-
-    __slots__ = ("bytes", "until")
-
-    def __init__(self, bytes: int, until: float) -> None:
-        self.bytes = bytes
-        self.until = until
-
-    def is_late(self) -> bool:
-        """Whether no time is left."""
-        return time.monotonic() >= self.until
-
-    def half_time(self) -> float:
-        """When half of the time that is left has passed."""
-        now = time.monotonic()
-        return now + (self.until - now) / 2
+_SUFFIX = ".jsonl"
+_SLACK = 2 * 10**9
+"""Nanoseconds by which the times of files may be coarser than the clock."""
 
 
-class Increment:
-    """What is new in a transcript. `more`: something whole is left for the next event. `before`
-    are the first and the last bytes before `offset`, at most a cursor's window of each."""
-
-    __slots__ = ("before", "data", "inode", "more", "offset")
-
-    def __init__(
-        self, data: bytes, offset: int, inode: int, *, more: bool, before: tuple[bytes, bytes]
-    ) -> None:
-        self.data = data
-        self.offset = offset
-        self.inode = inode
-        self.more = more
-        self.before = before
-
-    def cursor(self, count: int, seen: int = 0) -> Cursor:
-        """The cursor after the first `count` bytes."""
-        head, tail = self.before
-        done = self.data[:count]
-        # Of a transcript that is shorter than the window, the head is all that there was.
-        head = (head + done[:WINDOW])[:WINDOW] if self.offset < WINDOW else head
-        tail = (tail + done[-WINDOW:])[-WINDOW:]
-        return Cursor(self.offset + count, self.inode, digest(head, tail), seen)
-
-
-def open_log(path: str) -> int | None:
-    """A descriptor of the transcript at `path`; None when it is no regular file that can be read.
-
-    The client names it, and the agent can put anything there: no link is followed at the end, and
-    a pipe is not waited for.
-    """
+def hand_over(teller: Teller, client: Client, path: str, until: float) -> None:
+    """Hand over the event of `teller` with what is new in the transcript at `path`, and before it
+    what is new in those of the session's sub-agents. Raises OSError; what went is not undone."""
+    ending = teller.options.event == SESSION_END
+    budget = Budget(MOST_LAST_BYTES if ending else MOST_BYTES, until)
+    log = open_log(path) if path else None
+    if log is None:
+        teller.spool.put(teller.event())
+        if ending:
+            _close(teller, whole=True)
+        return
     try:
-        file = posix.open(path, _READ)
-    except (OSError, ValueError):
-        return None
-    if S_ISREG(posix.fstat(file).st_mode):
-        return file
-    posix.close(file)
-    return None
+        name = cursors.name_of(teller.request.session, path)
+        old = cursors.load(teller.spool, name)
+        # At the end all of them are looked at.
+        seen = 0 if ending or old is None else old.seen
+        seen = _inner(teller, client, path, seen, budget)
+        increment = read_increment(log, old, budget)
+        if client.lags and teller.options.event == STOP:
+            from .lag import with_answer
 
-
-def read_increment(file: int, cursor: Cursor | None, budget: Budget) -> Increment:
-    """What is new in the transcript `file` after `cursor`. Raises OSError."""
-    status = posix.fstat(file)
-    offset = 0
-    before = (b"", b"")
-    if cursor and cursor.inode == status.st_ino and 0 < cursor.offset <= status.st_size:
-        window = min(WINDOW, cursor.offset)
-        found = posix.pread(file, window, 0), posix.pread(file, window, cursor.offset - window)
-        if digest(*found) == cursor.digest:
-            offset, before = cursor.offset, found
-    data, ended = _read(file, offset, budget)
-    end = data.rfind(b"\n") + 1
-    if not end and not ended:
-        end = len(data)  # A line that is longer than all that one event may carry.
-    return Increment(data[:end], offset, status.st_ino, more=not ended, before=before)
-
-
-def cut(data: bytes, room: int) -> list[tuple[int, int]]:
-    """Where the parts of `data` begin and end, each of at most `room` bytes: at a line's end, but
-    for a line that is longer than that."""
-    parts = []
-    begin = 0
-    while begin < len(data):
-        end = len(data)
-        if end - begin > room:
-            end = data.rfind(b"\n", begin, begin + room) + 1 or begin + room
-        parts.append((begin, end))
-        begin = end
-    return parts
-
-
-def write_parts(spool: Spool, say: Say, name: str, new: Increment, budget: Budget) -> int:
-    """Hand over `new` of the log `name` in numbered parts; how many bytes of it went.
-
-    When the time is up, what was written by then goes. Raises OSError, and then nothing counts.
-    """
-    longest = (MOST_PARTS, MOST_PARTS), Log(name, new.offset + len(new.data), more=False)
-    bounds = cut(new.data, FILE_LIMIT - len(say(*longest).header()))
-    written: list[_Part] = []
-    try:
-        for number, (begin, end) in enumerate(bounds, 1):
-            log = Log(name, new.offset + begin, more=new.more)
-            event = say((number, len(bounds)), log)
-            written.append(_Part(spool.draft(event.name), event.header(), begin))
-            written[-1].write(new.data[begin:end], budget)
-            if written[-1].end < end or budget.is_late():
-                break
-        if written[-1].end < len(new.data):
-            for number, part in enumerate(written, 1):
-                log = Log(name, new.offset + part.begin, more=True)
-                part.write_header(say((number, len(written)), log).header())
-        for part in written:
-            part.draft.flush()
-        for part in written:
-            part.draft.publish("new")
+            said = teller.request.text("last_assistant_message")
+            increment = with_answer(said, log, old, increment, budget)
+        new = _write(teller, _main(teller), path, increment, budget)
+        if new is None:
+            teller.spool.put(teller.event())
+        whole = _move(teller.spool, name, old, new, increment, seen)
+        if ending:
+            _close(teller, whole=whole)
     finally:
-        for part in written:
-            part.draft.close()
-    return written[-1].end
+        posix.close(log)
 
 
-class _Part:
-    """One part while it is written: the bytes from `begin` to `end` of the increment."""
+def hand_over_left(teller: Teller, client: Client, path: str, log: int, budget: Budget) -> bool:
+    """Hand over what is new in the transcript `log` at `path` and in those of the session's
+    sub-agents, as records of a session of which nothing is heard; whether that was all.
 
-    __slots__ = ("begin", "draft", "end", "header")
+    Raises OSError; what went is not undone.
+    """
+    name = cursors.name_of(teller.request.session, path)
+    old = cursors.load(teller.spool, name)
+    seen = _inner(teller, client, path, old.seen if old else 0, budget)
+    increment = read_increment(log, old, budget)
+    new = _write(teller, _left(teller), path, increment, budget)
+    return _move(teller.spool, name, old, new, increment, seen)
 
-    def __init__(self, draft: Draft, header: bytes, begin: int) -> None:
-        self.draft = draft
-        self.header = header
-        self.begin = begin
-        self.end = begin
 
-    def write(self, body: bytes, budget: Budget) -> None:
-        """Write header and body: all of it, or whole lines if possible as long as there is time."""
-        self.draft.write(self.header)
-        done = 0
-        while done < len(body):
-            if done:
-                self.draft.flush()
-                if budget.is_late():
-                    done = body.rfind(b"\n", 0, done) + 1 or done
-                    self.draft.rewrite(self.header, len(self.header) + done)
+def _move(
+    spool: Spool, name: str, old: Cursor | None, new: Cursor | None, increment: Increment, seen: int
+) -> bool:
+    """Move the cursor behind what went; whether that was all."""
+    new = new or increment.cursor(0)
+    new.seen = seen
+    if old is None or new.encode() != old.encode():
+        cursors.save(spool, name, new)
+    return not increment.more and new.offset == increment.offset + len(increment.data)
+
+
+def _close(teller: Teller, *, whole: bool) -> None:
+    """The session ended."""
+    cursors.prune(teller.spool)
+    if whole:
+        from .sessions import forget
+
+        forget(teller.spool, teller.request.session)
+
+
+def _write(
+    teller: Teller, say: Say, path: str, increment: Increment, budget: Budget
+) -> Cursor | None:
+    """Hand over the increment; the cursor after it. None when there is nothing in it."""
+    if not increment.data:
+        return None
+    home = teller.options.home.rstrip("/")
+    name = path[len(home) + 1 :] if home and path.startswith(f"{home}/") else path
+    count = write_parts(teller.spool, say, name, increment, budget)
+    budget.bytes -= count
+    return increment.cursor(count)
+
+
+def _main(teller: Teller) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        return teller.event(id=id, at=at, part=part, log=log)
+
+    return say
+
+
+def _left(teller: Teller) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        details = {} if log.more else LEFT
+        return teller.event(RECORDS, details, id=id, at=at, part=part, log=log)
+
+    return say
+
+
+def _records(teller: Teller, agent: str) -> Say:
+    id, at = new_id(), teller.now()
+
+    def say(part: tuple[int, int], log: Log) -> Event:
+        return teller.event(RECORDS, {}, id=id, at=at, part=part, agent=agent, log=log)
+
+    return say
+
+
+def _begin_of_inner(client: Client, path: str, session: str) -> str:
+    """How the paths of the sub-agents' transcripts begin; "" when there are none."""
+    if not client.inner_logs or not path.endswith(_SUFFIX):
+        return ""
+    if "/" in session or session in ("", ".", ".."):
+        return ""
+    folder, _, name = path.rpartition("/")
+    place = client.inner_logs.replace("{log}", name[: -len(_SUFFIX)])
+    return f"{folder}/{place.replace('{session}', session)}"
+
+
+def _inner(teller: Teller, client: Client, path: str, seen: int, budget: Budget) -> int:
+    """Hand over what is new in the transcripts of the session's sub-agents that changed after
+    `seen`; up to when all of them are handed over now. At most half of the budget goes into
+    that."""
+    begin = _begin_of_inner(client, path, teller.request.session)
+    if not begin:
+        return seen
+    folder, _, prefix = begin.rpartition("/")
+    share = Budget(budget.bytes // 2, budget.half_time())
+    carried = 0
+    for changed, file in _grown(folder, prefix, seen):
+        if carried == MOST_INNER or share.bytes <= 0 or share.is_late():
+            break
+        left = share.bytes
+        whole = _one_inner(teller, f"{folder}/{file}", file[len(prefix) : -len(_SUFFIX)], share)
+        if not whole:
+            break
+        carried += share.bytes < left
+        seen = max(seen, changed - _SLACK)
+    budget.bytes -= budget.bytes // 2 - share.bytes
+    return seen
+
+
+def _one_inner(teller: Teller, path: str, agent: str, budget: Budget) -> bool:
+    """Hand over what is new in one sub-agent's transcript; whether that was all."""
+    log = open_log(path)
+    if log is None:
+        return True
+    try:
+        name = cursors.name_of(teller.request.session, path)
+        increment = read_increment(log, cursors.load(teller.spool, name), budget)
+        left = budget.bytes
+        new = _write(teller, _records(teller, agent), path, increment, budget)
+        if new is not None:
+            cursors.save(teller.spool, name, new)
+        return not increment.more and left - budget.bytes == len(increment.data)
+    finally:
+        posix.close(log)
+
+
+def _grown(folder: str, prefix: str, seen: int) -> list[tuple[int, str]]:
+    """When they changed, and the names of the sub-agents' transcripts changed after `seen`, the
+    one that changed first at the front."""
+    found = []
+    try:
+        with posix.scandir(folder) as entries:
+            for number, entry in enumerate(entries):
+                if number == MOST_NAMES:
                     break
-            piece = body[done : done + _FLUSHED]
-            self.draft.write(piece)
-            done += len(piece)
-        self.end = self.begin + done
-
-    def write_header(self, header: bytes) -> None:
-        """Write another header that is no longer than the first; spaces fill its line."""
-        padded = header[:-1].ljust(len(self.header) - 1) + b"\n"
-        self.draft.rewrite(padded, len(padded) + self.end - self.begin)
-
-
-def _read(file: int, offset: int, budget: Budget) -> tuple[bytes, bool]:
-    """The bytes from `offset` on that the budget allows, and whether that is all."""
-    pieces: list[bytes] = []
-    size = 0
-    while size < budget.bytes and not (pieces and budget.is_late()):
-        piece = posix.pread(file, min(_CHUNK, budget.bytes - size), offset + size)
-        if not piece:
-            return b"".join(pieces), True
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces), not posix.pread(file, 1, offset + size)
+                if not entry.name.startswith(prefix) or not entry.name.endswith(_SUFFIX):
+                    continue
+                status = entry.stat(follow_symlinks=False)
+                if S_ISREG(status.st_mode) and status.st_mtime_ns > seen:
+                    found.append((status.st_mtime_ns, entry.name))
+    except (OSError, ValueError):
+        pass
+    return sorted(found)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import posix
 import time
 
-from .handover import read_increment
+from .increment import read_increment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .cursor import Cursor
-    from .handover import Budget, Increment
+    from .increment import Budget, Increment
 
 PATIENCE = 0.3
 """Seconds that the answer is waited for."""

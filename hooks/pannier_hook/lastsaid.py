@@ -9,7 +9,7 @@ from __future__ import annotations
 import posix
 import time
 
-from .handover import open_log
+from .increment import open_log
 from .jsontext import loads
 
 LIMIT = 1 << 21

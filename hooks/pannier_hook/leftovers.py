@@ -12,8 +12,8 @@ import time
 from . import sessions
 from .clients import CLIENTS
 from .events import RECORDS
-from .handover import Budget, open_log
-from .increments import LEFT, hand_over_left
+from .handover import LEFT, hand_over_left
+from .increment import Budget, open_log
 from .options import Options
 from .request import Request
 from .spool import Spool

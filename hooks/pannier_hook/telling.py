@@ -48,7 +48,7 @@ def tell(options: Options, client: Client, request: Request, until: float) -> No
     teller = Teller(options, request)
     try:
         if client.transcript and options.event in HAND_OVER:
-            from .increments import hand_over
+            from .handover import hand_over
 
             # A sub-agent of Codex has a transcript of its own.
             log = request.text("agent_transcript_path", "transcript_path")

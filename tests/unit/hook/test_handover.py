@@ -22,10 +22,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from pannier_hook import cursor, events, handover, increments
+from pannier_hook import cursor, events, handover, increment
 from pannier_hook.clients import CLIENTS
 from pannier_hook.events import Event
-from pannier_hook.handover import cut
+from pannier_hook.increment import cut
 from pannier_hook.options import Options
 from pannier_hook.request import Request
 from pannier_hook.telling import tell
@@ -84,10 +84,10 @@ def agent(tmp_path: Path) -> Agent:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a few short lines reach."""
-    monkeypatch.setattr(handover, "FILE_LIMIT", 600)
-    monkeypatch.setattr(handover, "_CHUNK", 64)
-    monkeypatch.setattr(handover, "_FLUSHED", 32)
-    monkeypatch.setattr(increments, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(increment, "FILE_LIMIT", 600)
+    monkeypatch.setattr(increment, "_CHUNK", 64)
+    monkeypatch.setattr(increment, "_FLUSHED", 32)
+    monkeypatch.setattr(handover, "MOST_BYTES", 2_000)
 
 
 def test_only_what_is_new(agent: Agent) -> None:
@@ -373,7 +373,7 @@ def test_a_failing_disk_loses_nothing(agent: Agent, call: str) -> None:
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "rename", "close"])
 def test_killed_anywhere(agent: Agent, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     """A hook that is killed at any call has moved no cursor past what it gave."""
-    monkeypatch.setattr(handover, "_FLUSHED", 200)
+    monkeypatch.setattr(increment, "_FLUSHED", 200)
     said = [f"line {number:03d} {'x' * 50}" for number in range(12)]
     agent.say(*(f"{line}\n" for line in said))
     agent.say("inner\n", file=agent.inner / "agent-x.jsonl")
@@ -545,7 +545,7 @@ def test_sub_agents_come_first(agent: Agent) -> None:
 
 def test_many_sub_agents(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """One event carries a bounded number of them; the others come later, and all come once."""
-    monkeypatch.setattr(increments, "MOST_INNER", 4)
+    monkeypatch.setattr(handover, "MOST_INNER", 4)
     agent.say("main\n")
     for number in range(10):
         agent.say(f"inner {number}\n", file=agent.inner / f"agent-{number}.jsonl")
@@ -575,8 +575,8 @@ def test_old_sub_agents_cost_nothing(agent: Agent, monkeypatch: pytest.MonkeyPat
         opened.append(path)
         return real(path)
 
-    real = handover.open_log
-    monkeypatch.setattr(increments, "open_log", spy)
+    real = increment.open_log
+    monkeypatch.setattr(handover, "open_log", spy)
     agent.stop()
     assert str(old) not in opened
     agent.say("older\n", file=old)

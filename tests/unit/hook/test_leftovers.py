@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pannier_hook import increments, leftovers, sessions
+from pannier_hook import handover, leftovers, sessions
 from pannier_hook.boot import AT_GATE
 from pannier_hook.clients import CLIENTS
 from pannier_hook.events import Event
@@ -159,7 +159,7 @@ def test_a_session_that_ended_leaves_nothing(agent: Agent) -> None:
 
 def test_what_its_end_could_not_carry(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session's end is in a hurry; the rest comes later all the same."""
-    monkeypatch.setattr(increments, "MOST_LAST_BYTES", 12)
+    monkeypatch.setattr(handover, "MOST_LAST_BYTES", 12)
     prompt(agent)
     agent.say("line one\n", "line two\n")
     act(agent, "session-end")
@@ -305,7 +305,7 @@ def test_a_broken_transcript_holds_up_no_other(
     prompt(agent, "s-0")
     agent.say("one\n")
     agent.say("zero\n", file=agent.transcript.with_name("s-0.jsonl"))
-    real = increments.hand_over_left
+    real = handover.hand_over_left
 
     def fail(teller: object, client: object, path: str, *rest: object) -> bool:
         if path.endswith("s-1.jsonl"):
