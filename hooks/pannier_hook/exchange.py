@@ -9,7 +9,7 @@ import posix
 import time
 
 from . import context
-from .clients import PLAIN, answer, continuation
+from .clients import MESSAGES, PLAIN, answer, continuation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,6 +103,11 @@ def _messages(options: Options, client: Client, request: Request) -> Taken | Non
         wanted = options.event == "user-prompt" and not request.empty
     if not wanted or request.agent or not request.kept or not _waits(options):
         return None
+    if options.event == "stop" and client.log == MESSAGES:
+        from .unanswered import is_unanswered
+
+        if is_unanswered(request.text("transcript_path")):
+            return None
     from . import inbox
 
     return inbox.take(options, limit=client.limit, unit=client.unit) or None

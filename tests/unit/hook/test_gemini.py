@@ -13,10 +13,13 @@ import pytest
 from pannier_hook.clients import CLIENTS, SESSION_START
 from pannier_hook.events import decode
 from pannier_hook.framing import escape_angles
+from pannier_hook.inbox import file_name
 from pannier_hook.marks import Marks
+from pannier_hook.messages import Message
 from pannier_hook.options import Options
 from pannier_hook.request import Request
 from pannier_hook.telling import tell
+from pannier_hook.unanswered import LIMIT, is_unanswered
 from pannier_hook.unframing import read_back
 
 from .conftest import Answer, World
@@ -279,3 +282,70 @@ def test_sub_agents_transcripts_lie_in_a_folder_with_the_sessions_id(tmp_path: P
         ("records", "a-1", b'{"inner":1}\n'),
         ("stop", "", b'{"own":1}\n'),
     ]
+
+
+# ---- a turn's end ------------------------------------------------------------------------------
+
+STORIES = Path(__file__).parents[1] / "clients" / "transcripts" / "gemini"
+ASKED = '{"id":"1","timestamp":"t","type":"user","content":[{"text":"\\"type\\":\\"gemini\\""}]}'
+SAID = '{"id":"2","timestamp":"t","type":"gemini","content":"ok","thoughts":[]}'
+CALLED = '{"id":"2","timestamp":"t","type":"gemini","content":"ok","toolCalls":[{"id":"x"}]}'
+NOTED = '{"id":"3","timestamp":"t","type":"info","content":"Request cancelled."}'
+UPDATED = '{"$set":{"lastUpdated":"t"}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "unanswered"),
+    [
+        ([], False),
+        (["no json", "{"], False),
+        ([ASKED, SAID, UPDATED], False),
+        ([ASKED, SAID, NOTED, UPDATED, ""], False),
+        ([SAID, ASKED, UPDATED], True),
+        ([SAID, ASKED, NOTED, UPDATED], True),
+        ([ASKED, SAID, CALLED], True),
+        ([ASKED, CALLED, ASKED], True),
+        ([ASKED, "x" * LIMIT, SAID], False),
+        ([ASKED, "x" * LIMIT], False),
+    ],
+)
+def test_whether_a_turn_has_an_answer(tmp_path: Path, lines: list[str], unanswered: bool) -> None:
+    """It has one when that is the last that was said; what cannot be known counts as one."""
+    log = tmp_path / "session.jsonl"
+    log.write_text("\n".join(lines))
+    assert is_unanswered(str(log)) is unanswered
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(log)
+    assert not is_unanswered(str(link))
+    assert not is_unanswered(str(tmp_path / "nowhere"))
+
+
+def test_the_turns_of_real_sessions(tmp_path: Path) -> None:
+    """The client tells a stop without an answer just where a turn was cancelled."""
+    found = []
+    for events in STORIES.glob("*/events.jsonl"):
+        for event in map(json.loads, events.read_text().splitlines()):
+            if event["kind"] == "stop" and event.get("log"):
+                lines = (events.parent / Path(event["log"]).name).read_text().split("\n")
+                log = tmp_path / "session.jsonl"
+                log.write_text("\n".join(lines[: event["lines"][1]]) + "\n")
+                found.append((is_unanswered(str(log)), event["details"]["last"]))
+    assert [unanswered for unanswered, _ in found] == [
+        last == "[no response text]" for _, last in found
+    ]
+    assert {unanswered for unanswered, _ in found} == {False, True}
+
+
+def test_a_message_waits_when_a_turn_was_cancelled(world: World) -> None:
+    """A turn that has no answer goes on with nothing; the next prompt carries the message."""
+    chat = Chat(world)
+    new = world.spool.parent / "inbox" / "new"
+    new.mkdir(parents=True)
+    message = Message("00112233445566aa", "the build broke", at=10**18)
+    (new / file_name(1, message)).write_bytes(message.encode())
+    told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(chat.file)}
+    chat.write(ASKED)
+    assert world.run("stop", "--client", "gemini", stdin=told).out == b""
+    assert len(list(new.iterdir())) == 1
+    chat.write(EMPTIED, ASKED, SAID)
+    assert b"the build broke" in world.run("stop", "--client", "gemini", stdin=told).out
