@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from pannier import clients, sending
-from pannier.endpoint.answers import Answer
+from pannier.endpoint.answers import Answer, Late, Say
 from pannier.endpoint.model import Request
 from pannier.engine import Engine
 from pannier.sending import Letter
 from pannier.threads import inbox
 from pannier.threads.queue import Waiting, open_queue, queue_file
-from pannier_hook.events import decode
+from pannier_hook.events import Event, decode
 
 from .living import Listening, Living, living
+from .stories import _enter, _until
 
 WORK = "Begin with the work."
 """The prompt of the turn in which a message comes."""
@@ -78,12 +79,36 @@ def test_a_message_is_told_once(engine: Engine, folder: Path, name: str) -> None
         assert told(asked) == [*([] if name == FORGETS else at_stop), *TOLD]
 
 
+def test_a_cancelled_turn_takes_no_message(engine: Engine, folder: Path) -> None:
+    """Gemini CLI asks its hooks after Esc, too: the message waits for the next prompt."""
+    group = living(engine, folder / "queue-cancelled", clients.CLIENTS["gemini"])
+    with group.container() as shell:
+        terminal = shell.terminal("gemini")
+        shell.script(Late(60, Say("Too late.")))
+        _enter(terminal, WORK, "esc to cancel")
+        _until(lambda: any(request.holds(WORK) for request in shell.requests()))
+        send(group, "It failed.")
+        terminal.send("\x1b")
+        terminal.wait_for("Request cancelled")
+        _until(lambda: "stop" in [event.kind for event in events(group)])
+        assert [row.message.text for row in waiting(group)] == ["It failed."]
+
+        shell.run(*group.client.headless("What is new?"))
+        [asked, *_] = requests(group.model, "What is new?")
+        assert told(asked) == ["It failed."]
+        assert waiting(group) == []
+
+
+def events(group: Living) -> list[Event]:
+    """What the sidecar was told so far."""
+    spool = group.home.group("scout").spool / "new"
+    return [decode(file.read_bytes()) for file in sorted(spool.iterdir())]
+
+
 def session_of(group: Living, prompt: str) -> str:
     """The session of this prompt, as the sidecar learns it. A client may have others at work on
     the side, for titles."""
-    spool = group.home.group("scout").spool / "new"
-    events = [decode(file.read_bytes()) for file in sorted(spool.iterdir())]
-    [session] = {e.session for e in events if prompt in e.details.get("prompt", "")}
+    [session] = {e.session for e in events(group) if prompt in e.details.get("prompt", "")}
     return session
 
 
