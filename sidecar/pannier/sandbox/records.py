@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from pannier.database import Migration, connect, database_file, in_words
 from pannier.engine.life import Life, merged
 from pannier.paths import Home
-from pannier.threads.database import connect, database_file, in_words
-from pannier.threads.schema import Migration
 
 VARIABLE = "PANNIER_SANDBOX_DB_PATH"
 KEPT = 90 * 86_400

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from pannier.database import Frozen, in_words
 from pannier.errors import UsageError
 from pannier.threads import fulltext
-from pannier.threads.database import Frozen, in_words
 from pannier.threads.rows import MessageRow, SessionRow, ThreadRow, TurnRow
 
 MAIN = "main"

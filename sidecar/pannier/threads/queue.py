@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pannier.database import Migration, connect, database_file, in_words
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
-from pannier.threads.database import connect, database_file, in_words
-from pannier.threads.schema import Migration
 from pannier_hook.messages import (
     ID_LENGTH,
     LONGEST_NAME,

@@ -1,22 +1,11 @@
-"""The tables of `threads.db`, as they came to be, and how a database gets its present form.
+"""The tables of `threads.db`, as they came to be.
 
-A migration that was ever released is never edited: another one is appended. The number of those
-that were applied stands in the database (`PRAGMA user_version`).
+A migration that was ever released is never edited: another one is appended.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Migration:
-    """A step from one form of the tables to the next."""
-
-    name: str
-    script: str
-
+from pannier.database import Migration
 
 _FIRST = """
 CREATE TABLE scopes (
@@ -173,48 +162,3 @@ MIGRATIONS = (
     Migration("threads, sessions, turns, messages, search", _FIRST),
     Migration("sessions are erased in a thread, messages everywhere", _ERASED_BY_THREAD),
 )
-
-
-class LaterForm(Exception):
-    """A database whose form is not known yet."""
-
-
-def version(db: sqlite3.Connection) -> int:
-    """How many migrations the database has seen."""
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
-    """Bring the tables to their present form, or leave them as they are.
-
-    Raises LaterForm for a database of a later pannier.
-    """
-    if version(db) == len(migrations):
-        return
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        done = version(db)
-        if done > len(migrations):
-            raise LaterForm(
-                f"made by a later pannier: its form is {done}, known are 1 to {len(migrations)}"
-            )
-        for migration in migrations[done:]:
-            for statement in _statements(migration.script):
-                db.execute(statement)
-        db.execute(f"PRAGMA user_version = {len(migrations)}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-
-
-def _statements(script: str) -> list[str]:
-    """One by one: sqlite3.executescript would end the transaction."""
-    statements = []
-    begun = ""
-    for line in script.splitlines(keepends=True):
-        begun += line
-        if sqlite3.complete_statement(begun):
-            statements.append(begun)
-            begun = ""
-    return statements

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, overload
 
-from pannier.threads.database import connect, threads_file
+from pannier.database import connect, database_file
+from pannier.paths import Home
 from pannier.threads.queries import Store
+from pannier.threads.schema import MIGRATIONS
 from pannier.threads.writer import WritableStore
 
 __all__ = ["Store", "WritableStore", "open_store", "threads_file"]
+
+VARIABLE = "PANNIER_THREADS_DB_PATH"
+
+
+def threads_file(home: Home, environ: Mapping[str, str]) -> Path:
+    """Where what was said is kept: `state/threads.db`, unless PANNIER_THREADS_DB_PATH says so."""
+    return database_file(home, environ.get(VARIABLE), "threads.db")
 
 
 @overload
@@ -23,4 +33,4 @@ def open_store(path: Path, *, write: bool = False) -> Store:
     (`locking.writing`).
     """
     kind = WritableStore if write else Store
-    return kind(path, connect(path, write=write))
+    return kind(path, connect(path, write=write, migrations=MIGRATIONS))

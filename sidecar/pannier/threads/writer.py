@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pannier.clients.transcript import Reading, State
+from pannier.database import in_words
 from pannier.errors import UsageError
 from pannier.threads import application, erasing
 from pannier.threads.application import Applied, Indexed
-from pannier.threads.database import in_words
 from pannier.threads.queries import Store
 from pannier.threads.rows import SessionRow
 from pannier_hook.events import Event

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from pannier import clients
+from pannier import clients, database
 from pannier.clients.transcript import Reading
 from pannier.errors import PannierError
 from pannier.reports import read_reports
-from pannier.threads import backlog, database, intake, parts, spool
+from pannier.threads import backlog, intake, parts, spool
 from pannier.threads.intake import take_in
 from pannier.threads.locking import Busy, writing
 from pannier.threads.store import WritableStore, open_store, threads_file

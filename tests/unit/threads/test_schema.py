@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pannier.clients.transcript import Message, Reading
+from pannier.database import Migration, migrate, version
 from pannier.errors import PannierError
-from pannier.threads.schema import MIGRATIONS, Migration, migrate, version
+from pannier.threads.schema import MIGRATIONS
 from pannier.threads.store import open_store
 from pannier_hook.events import Event
 

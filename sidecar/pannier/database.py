@@ -1,27 +1,32 @@
-"""Opening the database: its file, its settings, its errors in words that people can use."""
+"""The sidecar's databases (SQLite): their files, their form, their errors in words for people.
+
+The number of migrations that were applied stands in the database (`PRAGMA user_version`).
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pannier import safefs
 from pannier.errors import PannierError, reason
 from pannier.paths import Home
 from pannier.safefs.beneath import like_folder
-from pannier.threads.schema import MIGRATIONS, LaterForm, Migration, migrate, version
 
-VARIABLE = "PANNIER_THREADS_DB_PATH"
 _BUSY = 10.0
 """Seconds that somebody waits for another's transaction."""
 
 
-def threads_file(home: Home, environ: Mapping[str, str]) -> Path:
-    """Where what was said is kept: `state/threads.db`, unless PANNIER_THREADS_DB_PATH says so."""
-    return database_file(home, environ.get(VARIABLE), "threads.db")
+@dataclass(frozen=True)
+class Migration:
+    """A step from one form of the tables to the next."""
+
+    name: str
+    script: str
 
 
 def database_file(home: Home, named: str | None, name: str) -> Path:
@@ -32,9 +37,7 @@ def database_file(home: Home, named: str | None, name: str) -> Path:
     return home.root.absolute() / Path(named).expanduser() if named else home.state / name
 
 
-def connect(
-    path: Path, *, write: bool, migrations: tuple[Migration, ...] = MIGRATIONS
-) -> sqlite3.Connection:
+def connect(path: Path, *, write: bool, migrations: tuple[Migration, ...]) -> sqlite3.Connection:
     """A connection in autocommit; the tables have their present form.
 
     For reading, a database that is not there is as one that is empty, and one in a folder that
@@ -141,3 +144,51 @@ def _make(path: Path) -> None:
                 like_folder(file, folder)
         finally:
             os.close(file)
+
+
+# ------------------------------------------------------------------------------------------- forms
+
+
+class LaterForm(Exception):
+    """A database whose form is not known yet."""
+
+
+def version(db: sqlite3.Connection) -> int:
+    """How many migrations the database has seen."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
+    """Bring the tables to their present form, or leave them as they are.
+
+    Raises LaterForm for a database of a later pannier.
+    """
+    if version(db) == len(migrations):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        done = version(db)
+        if done > len(migrations):
+            raise LaterForm(
+                f"made by a later pannier: its form is {done}, known are 1 to {len(migrations)}"
+            )
+        for migration in migrations[done:]:
+            for statement in _statements(migration.script):
+                db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(migrations)}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> list[str]:
+    """One by one: sqlite3.executescript would end the transaction."""
+    statements = []
+    begun = ""
+    for line in script.splitlines(keepends=True):
+        begun += line
+        if sqlite3.complete_statement(begun):
+            statements.append(begun)
+            begun = ""
+    return statements
