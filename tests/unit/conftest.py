@@ -22,8 +22,9 @@ def unwritable() -> Unwritable:
 def _unwritable(folder: Path) -> Iterator[None]:
     """Nobody of this process can write there, nor could root's."""
     folder.chmod(0o555)
-    for above in folder.parents[:3]:
-        above.chmod(above.stat().st_mode | 0o111)
+    for above in folder.parents:
+        if not above.stat().st_mode & 0o001:
+            above.chmod(above.stat().st_mode | 0o111)
     for file in folder.iterdir():
         file.chmod(0o444)
     was = os.geteuid()
