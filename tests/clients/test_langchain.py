@@ -16,10 +16,12 @@ from pannier.endpoint.answers import Call, Fail, Say
 from pannier.engine import Engine
 from pannier.errors import VerifyError
 from pannier.threads import intake, rollback
+from pannier.threads.delete import delete
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import Store, open_store, threads_file
+from pannier.verify.container import PORT
 
-from .living import PORT, Living, living
+from .living import Living, living
 
 FILES = "/workspace/agent/files"
 
@@ -137,6 +139,21 @@ def test_a_rollback_beyond_a_new_context(group: Living) -> None:
         [asked] = shell.requests()
     assert asked.holds("word-one")
     assert not asked.holds("word-two")
+
+
+def test_an_erased_thread_begins_anew(group: Living) -> None:
+    """The agent does not go on in what was erased, and what it says then is stored again."""
+    with group.container() as shell:
+        shell.run("agent", "word-one")
+    with stored(group):
+        pass
+    assert delete(group.home, os.environ, "scout").kept == ()
+    with group.container() as shell:
+        shell.run("agent", "word-two")
+        [asked] = shell.requests()
+    assert not asked.holds("word-one")
+    with stored(group) as store:
+        assert [m.text for m in branch(store)] == ["word-two", "ok"]
 
 
 def test_a_turn_that_fails(group: Living) -> None:

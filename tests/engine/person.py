@@ -46,6 +46,5 @@ class Person:
 
     def shell(self, group: str, script: str, *options: str, **environ: str) -> str:
         """What a script prints in a fresh container of the group."""
-        return self.pannier(
-            "run", group, *options, "--entrypoint", "sh", "--", "-c", script, **environ
-        )
+        words = ("run", group, *options, "--entrypoint", "sh", "--", "-c", script)
+        return self.pannier(*words, check=True, **environ)
