@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 from .events import (
+    ERROR,
     FILE_LIMIT,
     FORMAT,
     HEADER_LIMIT,
@@ -23,6 +26,8 @@ from .events import (
 from .jsontext import loads
 
 _GREATEST = (1 << 63) - 1
+_EARLIER = 1
+"""The format of hooks that told nothing but errors: no id, no parts, all in one object."""
 _HEX = frozenset("0123456789abcdef")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -40,6 +45,8 @@ def decode(data: bytes) -> Event:
     form, kind = value.get("v"), value.get("kind")
     if form is None or kind is None:
         raise ValueError("an event without the number of its format, or without its kind")
+    if type(form) is int and form == _EARLIER and kind == ERROR:
+        return _earlier(value, data)
     if type(form) is not int or form != FORMAT:
         raise UnknownFormat(f"an event of format {shown(form)}")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -58,6 +65,21 @@ def decode(data: bytes) -> Event:
         log=log,
         body=body,
         **{name: _name(value, name) for name in NAMES},
+    )
+
+
+def _earlier(value: dict[str, object], data: bytes) -> Event:
+    """What an earlier hook reported. The id is made from the file: the same one has the same."""
+    return Event(
+        ERROR,
+        id=sha256(data).hexdigest()[:16],
+        at=_number(value, "at"),
+        task=_flag(value, "task"),
+        details=_details({name: value.get(name) for name in ("event", "text")}),
+        hook=_name(value, "hook"),
+        client=_name(value, "client"),
+        session=_name(value, "session"),
+        thread=_name(value, "thread"),
     )
 
 

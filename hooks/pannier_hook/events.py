@@ -10,7 +10,7 @@ from __future__ import annotations
 from . import VERSION
 from .jsontext import quote
 
-FORMAT = 1
+FORMAT = 2
 
 ERROR = "error"
 """The hook met something that a person should know of. Details: event, text."""

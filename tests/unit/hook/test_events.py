@@ -129,11 +129,54 @@ def test_wrong_members(change: dict[str, Any]) -> None:
     assert not isinstance(caught.value, UnknownFormat)
 
 
-@pytest.mark.parametrize("change", [{"v": 2}, {"v": True}, {"v": 1.0}, {"kind": "turn"}])
+@pytest.mark.parametrize("change", [{"v": 3}, {"v": True}, {"v": 2.0}, {"kind": "turn"}])
 def test_newer_formats_are_told_apart(change: dict[str, Any]) -> None:
     """An event of a newer version or kind is known as such."""
     with pytest.raises(UnknownFormat):
         decode(header(**change))
+
+
+EARLIER: dict[str, Any] = {
+    "v": 1,
+    "kind": "error",
+    "at": 7,
+    "hook": "0.1.0",
+    "event": "session-start",
+    "client": "claude",
+    "session": "",
+    "thread": "main",
+    "task": False,
+    "text": "its input is not valid JSON",
+}
+
+
+def earlier(**change: Any) -> bytes:
+    return json.dumps(EARLIER | change).encode() + b"\n"
+
+
+def test_what_an_earlier_hook_reported_is_still_told() -> None:
+    """A file of the format in which hooks told only errors is the report that it is."""
+    event = decode(earlier())
+    assert (event.kind, event.at, event.client) == ("error", 7, "claude")
+    assert event.details == {"event": "session-start", "text": EARLIER["text"]}
+    assert event == decode(earlier())
+    assert event.id != decode(earlier(text="another")).id
+    assert decode(event.encode()) == event
+
+
+@pytest.mark.parametrize(
+    "change", [{"text": 1}, {"text": "x" * 2001}, {"event": None}, {"client": "a\nb"}, {"at": -1}]
+)
+def test_a_wrong_report_of_an_earlier_hook(change: dict[str, Any]) -> None:
+    """Such a file is held to the same bounds."""
+    with pytest.raises(ValueError, match="event"):
+        decode(earlier(**change))
+
+
+def test_an_earlier_hook_told_nothing_else() -> None:
+    """Another kind in the earlier format is a format that nobody knows."""
+    with pytest.raises(UnknownFormat, match="of format 1"):
+        decode(header(v=1))
 
 
 def test_a_long_text_is_cut_and_can_be_read() -> None:

@@ -70,6 +70,19 @@ def test_what_was_put_aside_is_told_with_its_reasons(hands: Hands) -> None:
     assert {most.level, other.level} == {"problem"}
 
 
+def test_what_an_earlier_hook_reported_is_told(hands: Hands) -> None:
+    """Also when it is found only after pannier was updated: as the report that it is."""
+    data = (
+        b'{"v":1,"kind":"error","at":7,"hook":"0.1.0","event":"session-start","client":"claude",'
+        b'"session":"","thread":"main","task":false,"text":"its input is not valid JSON"}\n'
+    )
+    hands.lay("00000000000000000007-0123456789abcdef.json", data)
+    hands.take_in()
+    (found,) = (f for f in doctor.examine(hands.home, {}) if "hook reported" in f.message)
+    assert found.message.endswith("session-start (claude): its input is not valid JSON")
+    assert not any("could not be read" in f.message for f in said(hands))
+
+
 def test_what_stands_in_the_way_is_named(hands: Hands) -> None:
     """And nothing else is to be moved away."""
     (hands.spool() / "rejected").symlink_to("/etc")

@@ -25,7 +25,7 @@ def hands(tmp_path: Path) -> Hands:
 
 def header(**members: object) -> bytes:
     values: dict[str, object] = {
-        "v": 1,
+        "v": 2,
         "kind": "user-prompt",
         "id": "0" * 16,
         "part": [1, 1],
@@ -75,7 +75,7 @@ ODD: dict[str, tuple[Callable[[Path], None], str]] = {
     "deep": (content(b"[" * 200_000 + b"\n"), ""),
     "deep member": (content(header()[:-2] + b', "x": ' + b"[" * 100_000 + b"\n"), ""),
     "number": (content(b"9" * 100_000 + b"\n"), ""),
-    "later": (content(header(v=2)), "later hook"),
+    "later": (content(header(v=3)), "later hook"),
     "later kind": (content(header(kind="dream")), "later hook"),
     "client": (content(header(client="nobody")), "client 'nobody'"),
     "id": (content(header(id="../../etc")), "id"),
