@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
 import sqlite3
 from dataclasses import dataclass, replace
 
@@ -20,20 +18,17 @@ from pannier.clients.transcript import (
     TurnEnds,
     Usage,
 )
-from pannier.threads import erasing, fulltext
+from pannier.threads import bounds, erasing, fulltext
+from pannier.threads.whereabouts import Ids, find_or_make
 from pannier_hook.events import RECORDS, Event
 
-MAIN = ""
+_MAIN = ""
 """The conversation of a session that no sub-agent holds."""
-_NO_NAME = "main"
-"""What a thread is called that a container gives no name."""
 BROKEN_OFF = "broken off"
 """Why a turn was interrupted, as far as is known: nothing more was heard of its session."""
 _BEFORE_ALL = 0
 """A tip that went back to before everything."""
 _ASKED_AT_ONCE = 500
-_LONGEST_KEY = 200
-_GREATEST = (1 << 63) - 1
 
 
 @dataclass
@@ -60,19 +55,12 @@ class Applied:
     """What is to be put into the full-text index: number, text, place."""
 
 
-def thread_of(event: Event) -> str:
-    """The name of the thread that an event belongs to."""
-    return event.thread or _NO_NAME
-
-
 def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
     """Store what an event says, in the transaction that is open. A second time adds nothing."""
-    scope = _scope(db, grp, event.client)
-    if erasing.is_erased(db, scope, event, thread_of(event)):
+    ids = find_or_make(db, grp, event)
+    if ids is None:
         return Applied()
-    thread, head = _thread(db, grp, event)
-    session = _session(db, scope, thread, event)
-    application = _Application(db, grp, event, _Ids(scope, thread, session, head))
+    application = _Application(db, grp, event, ids)
     application.know(reading.entries)
     for entry in reading.entries:
         application.take(entry)
@@ -80,50 +68,9 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
         application.leave()
     application.finish()
     state = json.dumps(dict(reading.state), separators=(",", ":"))
-    db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", (state, thread, session))
-    return Applied(application.stored, thread, tuple(application.texts))
-
-
-def _scope(db: sqlite3.Connection, grp: str, client: str) -> int:
-    db.execute("INSERT OR IGNORE INTO scopes (grp, client) VALUES (?, ?)", (grp, client))
-    found = db.execute("SELECT id FROM scopes WHERE grp = ? AND client = ?", (grp, client))
-    return int(found.fetchone()[0])
-
-
-def _thread(db: sqlite3.Connection, grp: str, event: Event) -> tuple[int, int | None]:
-    query = "SELECT id, head FROM threads WHERE grp = ? AND name = ? AND deleted = 0"
-    found = db.execute(query, (grp, thread_of(event))).fetchone()
-    if found is not None:
-        return found[0], found[1]
-    made = db.execute(
-        "INSERT INTO threads (grp, name, key, created) VALUES (?, ?, ?, ?) RETURNING id",
-        (grp, thread_of(event), _new_key(db), event.at),
-    )
-    return int(made.fetchone()[0]), None
-
-
-def _new_key(db: sqlite3.Connection) -> str:
-    while True:
-        key = secrets.token_hex(4)
-        if not db.execute("SELECT 1 FROM threads WHERE key = ?", (key,)).fetchone():
-            return key
-
-
-def _session(db: sqlite3.Connection, scope: int, thread: int, event: Event) -> int:
-    source = event.details.get("source", "")
-    db.execute(
-        "INSERT INTO sessions (scope, session, thread, source, began, state)"
-        " VALUES (?, ?, ?, ?, ?, '{}') ON CONFLICT DO UPDATE"
-        " SET source = excluded.source WHERE source = ''",
-        (scope, event.session, thread, source, event.at),
-    )
-    query = "SELECT id FROM sessions WHERE scope = ? AND session = ?"
-    session = int(db.execute(query, (scope, event.session)).fetchone()[0])
-    if event.log is not None:
-        db.execute(
-            "INSERT OR IGNORE INTO logs (session, name) VALUES (?, ?)", (session, event.log.name)
-        )
-    return session
+    now = (state, ids.thread, ids.session)
+    db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", now)
+    return Applied(application.stored, ids.thread, tuple(application.texts))
 
 
 @dataclass(frozen=True)
@@ -135,18 +82,10 @@ class _Known:
     """That of its own conversation; a sub-agent's may belong to the agent's turn."""
 
 
-@dataclass(frozen=True)
-class _Ids:
-    scope: int
-    thread: int
-    session: int
-    head: int | None
-
-
 class _Application:
     """The entries of one event, one after the other. Messages wait to be inserted together."""
 
-    def __init__(self, db: sqlite3.Connection, grp: str, event: Event, ids: _Ids) -> None:
+    def __init__(self, db: sqlite3.Connection, grp: str, event: Event, ids: Ids) -> None:
         self.db = db
         self.event = event
         self.ids = ids
@@ -167,14 +106,14 @@ class _Application:
         self.last_id = int(found[0]) if found else 0
 
     def tip(self, inner: str) -> _Tip:
-        return self.tips.setdefault(_text(inner), _Tip())
+        return self.tips.setdefault(bounds.text(inner), _Tip())
 
     def know(self, entries: tuple[Entry, ...]) -> None:
         """Ask for all keys together: most of a repeated hand-over is there already."""
         places = [e.parent for e in entries if isinstance(e, Message)]
         places += [e.to for e in entries if isinstance(e, HeadMoves)]
-        keys = {_key(e.key) for e in entries if isinstance(e, Message)}
-        keys |= {_key(place.key) for place in places if isinstance(place, After)}
+        keys = {bounds.key(e.key) for e in entries if isinstance(e, Message)}
+        keys |= {bounds.key(place.key) for place in places if isinstance(place, After)}
         asked = list(keys)
         for begin in range(0, len(asked), _ASKED_AT_ONCE):
             some = asked[begin : begin + _ASKED_AT_ONCE]
@@ -187,7 +126,7 @@ class _Application:
             )
             self.known.update((key, _Known(id, turn)) for key, id, turn in found)
         turns = [e for e in entries if isinstance(e, TurnBegins)]
-        asked += [erasing.turn_key(_text(e.inner), _key(e.key)) for e in turns]
+        asked += [erasing.turn_key(bounds.text(e.inner), bounds.key(e.key)) for e in turns]
         self.erased = erasing.erased_keys(self.db, self.ids.scope, asked)
 
     def take(self, entry: Entry) -> None:
@@ -204,7 +143,7 @@ class _Application:
 
     def say(self, message: Message) -> None:
         tip = self.tip(message.inner)
-        key = _key(message.key)
+        key = bounds.key(message.key)
         if key in self.erased:
             return
         if key in self.known:
@@ -216,7 +155,7 @@ class _Application:
         tip.message = self.last_id
         self.stored += 1
         # What nobody knows may come after the last word of a session that is over.
-        self.speaks |= message.inner == MAIN and message.kind != "raw"
+        self.speaks |= message.inner == _MAIN and message.kind != "raw"
 
     def repeat(self, tip: _Tip, known: _Known) -> None:
         """Said again: what follows follows as it did the first time."""
@@ -227,7 +166,7 @@ class _Application:
     def row(
         self, number: int, message: Message, key: str, parent: int | None
     ) -> tuple[object, ...]:
-        text, tool = _text(message.text), _text(message.tool)
+        text, tool = bounds.text(message.text), bounds.text(message.tool)
         if message.kind not in fulltext.SILENT_KINDS:
             self.texts.append((number, fulltext.indexed(tool, text), self.place))
         return (
@@ -238,16 +177,16 @@ class _Application:
             parent,
             self.ids.scope,
             key,
-            _number(message.position),
-            _number(message.at) or self.event.at,
+            bounds.number(message.position),
+            bounds.number(message.at) or self.event.at,
             message.role,
             message.kind,
             text,
             tool,
-            _text(message.call),
-            _text(message.model),
+            bounds.text(message.call),
+            bounds.text(message.model),
             message.failed,
-            _text(message.inner),
+            bounds.text(message.inner),
         )
 
     def parent(self, message: Message, tip: _Tip) -> int | None:
@@ -255,14 +194,14 @@ class _Application:
         if named is not None:
             return named
         before = tip.message
-        if before is None and message.inner != MAIN:
-            before = self.tip(MAIN).message
+        if before is None and message.inner != _MAIN:
+            before = self.tip(_MAIN).message
         return self.ids.head if before is None else before or None
 
     def find(self, place: Place) -> int | None:
         """The message there; None if the store does not know it."""
         if isinstance(place, After):
-            known = self.known.get(_key(place.key))
+            known = self.known.get(bounds.key(place.key))
             return known.message if known else None
         self.flush()
         # By age, not by position: what was taken back has positions that came again since.
@@ -270,7 +209,7 @@ class _Application:
             "SELECT messages.id FROM messages JOIN sessions ON sessions.id = messages.session"
             " WHERE sessions.scope = ? AND sessions.session = ? AND inner = '' AND position < ?"
             " ORDER BY messages.id DESC LIMIT 1",
-            (self.ids.scope, _text(place.session), _number(place.position)),
+            (self.ids.scope, bounds.text(place.session), bounds.number(place.position)),
         ).fetchone()
         return int(found[0]) if found else None
 
@@ -278,17 +217,17 @@ class _Application:
         """The open one. A sub-agent that has none works for the agent's; in the main conversation
         it may be one that the client began itself."""
         tip = self.tip(inner)
-        if inner == MAIN and not tip.open:
+        if inner == _MAIN and not tip.open:
             tip = self.tips.get(ASKED_ITSELF, tip)
-        elif inner != MAIN and tip.turn is None:
-            tip = self.tip(MAIN)
+        elif inner != _MAIN and tip.turn is None:
+            tip = self.tip(_MAIN)
         return tip.turn if tip.open else None
 
     def begin(self, begins: TurnBegins) -> None:
         tip = self.tip(begins.inner)
-        at = _number(begins.at) or self.event.at
-        inner = _text(begins.inner)
-        key = (self.ids.scope, inner, _key(begins.key))
+        at = bounds.number(begins.at) or self.event.at
+        inner = bounds.text(begins.inner)
+        key = (self.ids.scope, inner, bounds.key(begins.key))
         tip.open = erasing.turn_key(*key[1:]) not in self.erased
         if not tip.open:
             tip.turn = None
@@ -313,12 +252,12 @@ class _Application:
 
     def end(self, ends: TurnEnds) -> None:
         tip = self.tip(ends.inner)
-        at = _number(ends.at) or self.event.at
+        at = bounds.number(ends.at) or self.event.at
         self.db.execute(
             "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3 WHERE id = ?4"
             " AND ((outcome = '' OR reason = ?6) AND ?5"
             " OR outcome = 'succeeded' AND ?1 != 'succeeded')",
-            (ends.outcome, _text(ends.reason), at, tip.turn, tip.open, BROKEN_OFF),
+            (ends.outcome, bounds.text(ends.reason), at, tip.turn, tip.open, BROKEN_OFF),
         )
         tip.open = False
 
@@ -339,19 +278,19 @@ class _Application:
             " cache_read = excluded.cache_read, cache_write = excluded.cache_write",
             (
                 self.ids.scope,
-                _key(usage.key),
+                bounds.key(usage.key),
                 self.ids.thread,
                 self.turn(usage.inner),
-                _text(usage.model),
-                _number(usage.input),
-                _number(usage.output),
-                _number(usage.cache_read),
-                _number(usage.cache_write),
+                bounds.text(usage.model),
+                bounds.tokens(usage.input),
+                bounds.tokens(usage.output),
+                bounds.tokens(usage.cache_read),
+                bounds.tokens(usage.cache_write),
             ),
         )
 
     def move(self, moves: HeadMoves) -> None:
-        tip = self.tip(MAIN)
+        tip = self.tip(_MAIN)
         if moves.to is None:
             self.flush()
             first = self.db.execute(
@@ -382,8 +321,8 @@ class _Application:
                 if tip != self.before.get(inner)
             ],
         )
-        tip = self.tip(MAIN).message
-        before = self.before.get(MAIN, _Tip()).message
+        tip = self.tip(_MAIN).message
+        before = self.before.get(_MAIN, _Tip()).message
         went_back = tip != before and self.ids.head == (before or None)
         if (self.speaks or went_back) and not self.is_outrun():
             self.db.execute(
@@ -399,25 +338,3 @@ class _Application:
             (self.ids.head, self.ids.session, self.event.at),
         )
         return found.fetchone() is not None
-
-
-def _text(text: str) -> str:
-    """What JSON can say and UTF-8 cannot (a lone surrogate) becomes U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _key(key: str) -> str:
-    """A key of a bounded length that is as much its own."""
-    if len(key) <= _LONGEST_KEY and key.isascii():
-        return key
-    return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
-
-
-def _number(number: int) -> int:
-    return max(0, min(number, _GREATEST))

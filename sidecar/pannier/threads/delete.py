@@ -11,12 +11,12 @@ from pannier.clients.client import Traces
 from pannier.errors import PannierError, UnsafePath, reason
 from pannier.paths import GroupPaths, Home
 from pannier.threads import conversations, look, shelf, traces
-from pannier.threads.application import thread_of
 from pannier.threads.locking import writing
 from pannier.threads.rows import SessionRow, ThreadRow
 from pannier.threads.spool import NEW, Spool
 from pannier.threads.store import Store, open_store, threads_file
 from pannier.threads.traces import Found
+from pannier.threads.whereabouts import thread_of
 from pannier_hook import events
 
 

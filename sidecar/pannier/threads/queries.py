@@ -12,10 +12,8 @@ from typing import Any, Self, TypeVar
 from pannier.database import Frozen, in_words
 from pannier.errors import UsageError
 from pannier.threads import fulltext
-from pannier.threads.rows import MessageRow, SessionRow, ThreadRow, TurnRow
+from pannier.threads.rows import MAIN, MessageRow, SessionRow, ThreadRow, TurnRow
 
-MAIN = "main"
-"""The thread that is meant when only a group is named."""
 ALL = -1
 
 Row = TypeVar("Row", ThreadRow, SessionRow, TurnRow, MessageRow)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pannier.database import Migration, connect, database_file, in_words
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
+from pannier.threads.rows import MAIN
 from pannier_hook.messages import (
     ID_LENGTH,
     LONGEST_NAME,
@@ -144,7 +145,7 @@ class Queue:
         group: str,
         text: str,
         *,
-        thread: str = "main",
+        thread: str = MAIN,
         sender: str = "",
         source: str = "",
         kind: str = MESSAGE,
@@ -240,15 +241,6 @@ class Queue:
         query = "SELECT 1 FROM delivered WHERE grp = ? AND id = ?"
         return self._db.execute(query, (group, id)).fetchone() is not None
 
-    def was_sent(self, group: str, id: str) -> bool:
-        """Whether this id is one of the queue's own, so that a frame which bears it is no forgery.
-
-        True as long as it waits, and for some time after it was delivered.
-        """
-        query = "SELECT 1 FROM messages WHERE grp = ? AND id = ?"
-        waits = self._db.execute(query, (group, id)).fetchone() is not None
-        return waits or self.was_delivered(group, id)
-
     def forget(self) -> None:
         """Forget what was delivered long ago."""
         before = self._now() - KEPT_DELIVERED * 10**9
@@ -272,7 +264,7 @@ def new_message(
     text: str,
     *,
     at: int,
-    thread: str = "main",
+    thread: str = MAIN,
     sender: str = "",
     source: str = "",
     kind: str = MESSAGE,

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+MAIN = "main"
+"""The thread that is meant when none is named."""
+
 
 @dataclass(frozen=True)
 class _Row:

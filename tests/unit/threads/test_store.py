@@ -208,6 +208,13 @@ def test_background_turns_are_not_counted(store: WritableStore) -> None:
     assert [turn.counts for turn in store.turns(1)] == [False]
 
 
+def test_counts_that_no_model_has_can_be_added_up(store: WritableStore) -> None:
+    """A container that claims them does not keep people from looking at threads."""
+    put(store, TurnBegins("t"), *(Usage(f"u{n}", output=(1 << 63) - 1) for n in range(3)))
+    [turn] = store.turns(store.find_thread("scout").id)
+    assert turn.output < 1 << 63
+
+
 def test_usage_is_replaced_as_an_answer_grows(store: WritableStore) -> None:
     """Each model call counts once, with what was said of it last."""
     put(store, TurnBegins("t"), Usage("u", output=1, cache_read=7), Usage("v", output=10))
