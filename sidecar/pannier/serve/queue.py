@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pannier import sending
 from pannier.errors import PannierError
 from pannier.paths import Home
+from pannier.serve.hindrances import HOME, Hindrances
 from pannier.serve.log import Event
 from pannier.serve.words import in_one_line
 from pannier.threads.queue import Queue, open_queue, queue_file
@@ -21,7 +22,9 @@ class QueueWork:
     def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
         self.home = home
         self.path = queue_file(home, environ)
-        self._problems: dict[str, str] = {}
+        self._hindrances = Hindrances(
+            "queue.stuck", "queue.goes_on", "messages reach the inbox again"
+        )
         self._rounds = 0
 
     def round(self) -> Iterator[Event]:
@@ -32,14 +35,8 @@ class QueueWork:
             with open_queue(self.path) as queue:
                 problems = self._settle(queue)
         except (PannierError, OSError) as error:
-            problems = {"": in_one_line(error)}
-        before, self._problems = self._problems, problems
-        for folder, problem in problems.items():
-            if before.get(folder) != problem:
-                yield Event("warning", folder, "queue.stuck", problem)
-        for folder in before:
-            if folder not in problems:
-                yield Event("info", folder, "queue.goes_on", "messages reach the inbox again")
+            problems = {HOME: in_one_line(error)}
+        yield from self._hindrances.changes(problems)
 
     def _settle(self, queue: Queue) -> dict[str, str]:
         """The groups whose messages cannot be laid into their inbox, and why."""

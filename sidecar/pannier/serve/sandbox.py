@@ -13,6 +13,7 @@ from pannier.sandbox import samples
 from pannier.sandbox.reconcile import reconcile, since_when
 from pannier.sandbox.records import Records, open_records, sandbox_file
 from pannier.sandbox.samples import Sample, between
+from pannier.serve.hindrances import HOME, Hindrances
 from pannier.serve.log import Event
 from pannier.serve.words import in_one_line
 
@@ -39,28 +40,24 @@ class SandboxWork:
         self._thin_due = 0.0
         self._since = 0
         self._last: dict[str, Usage] = {}
-        self._problem = ""
+        self._hindrances = Hindrances(
+            "sandbox.stuck", "sandbox.goes_on", "what becomes of containers is recorded again"
+        )
 
     def round(self, engine: Engine | None) -> Iterator[Event]:
         """Never raises for what an engine, a disk or a person can do."""
         if engine is None or self.now() < self._due:
             return
         self._due = self.now() + EVERY
-        problem = ""
+        problems = {}
         try:
             with open_records(self.path, patience=_PATIENCE) as records:
                 self._look(records, engine)
         except EngineNotFound:
             return  # The rounds themselves say what is wrong with it.
         except (PannierError, OSError) as error:
-            problem = in_one_line(error)
-        before, self._problem = self._problem, problem
-        if problem and problem != before:
-            yield Event("warning", "", "sandbox.stuck", problem)
-        elif before and not problem:
-            yield Event(
-                "info", "", "sandbox.goes_on", "what becomes of containers is recorded again"
-            )
+            problems = {HOME: in_one_line(error)}
+        yield from self._hindrances.changes(problems)
 
     def _look(self, records: Records, engine: Engine) -> None:
         home, now = str(self.home.root), time.time_ns()

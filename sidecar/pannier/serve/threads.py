@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from pannier.errors import PannierError
 from pannier.paths import Home
+from pannier.serve.hindrances import HOME, Hindrances
 from pannier.serve.log import Event
 from pannier.serve.words import in_one_line
 from pannier.threads import conversations
@@ -17,8 +18,6 @@ _SWEEP = 3600.0
 """Seconds between two looks for what killed hooks left."""
 _PATIENCE = 1.0
 """Seconds that a command's writing is waited for; then it is the next time's."""
-_HOME = ""
-"""Stands for the database among the groups that something is wrong with."""
 
 
 class ThreadsWork:
@@ -31,7 +30,9 @@ class ThreadsWork:
         self._told = tell_queue(home, environ)
         self.more = False
         """Whether something is left that could be taken in at once."""
-        self._problems: dict[str, str] = {}
+        self._hindrances = Hindrances(
+            "threads.stuck", "threads.go_on", "what agents say is stored again", home="error"
+        )
         self._swept: float | None = None
         self._behind: set[str] | None = None
         """Groups whose readable transcripts are older than what is stored; None: any may be."""
@@ -52,9 +53,9 @@ class ThreadsWork:
             self._keep_up()
             problems |= self._pages
         except (PannierError, OSError) as error:
-            problems[_HOME] = in_one_line(error)
+            problems[HOME] = in_one_line(error)
         self._sweep()
-        yield from self._changes(problems)
+        yield from self._hindrances.changes(problems)
 
     def _keep_up(self) -> None:
         if self._behind == set():
@@ -73,16 +74,6 @@ class ThreadsWork:
         if self._swept is None or now - self._swept > _SWEEP:
             self._swept = now
             sweep(self.home)
-
-    def _changes(self, problems: dict[str, str]) -> Iterator[Event]:
-        before, self._problems = self._problems, problems
-        for folder, problem in problems.items():
-            if before.get(folder) != problem:
-                level = "warning" if folder else "error"
-                yield Event(level, folder, "threads.stuck", problem)  # type: ignore[arg-type]
-        for folder in before:
-            if folder not in problems:
-                yield Event("info", folder, "threads.go_on", "what agents say is stored again")
 
 
 def _events(taken: TakenIn) -> Iterator[Event]:

@@ -27,7 +27,7 @@ _MOST_BYTES = 64 << 20
 _LONGEST_REASON = 300
 _LATER = "of a later hook"
 
-Told = Callable[[str, Sequence[str]], None]
+TellQueue = Callable[[str, Sequence[str]], None]
 """Given a group, and ids of the queue's messages that were put before its agent."""
 
 
@@ -77,7 +77,7 @@ class Backlog:
         self._next = self._at_hand = None
         self.taken.problems[self.group.folder] = why
 
-    def go_on(self, spool: Spool, store: WritableStore, told: Told) -> None:
+    def go_on(self, spool: Spool, store: WritableStore, told: TellQueue) -> None:
         """Take in some of it.
 
         Raises PannierError when the database cannot be written; OSError and UnsafePath when the

@@ -40,7 +40,7 @@ class Others:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class HandedOver:
     """What was handed over from the thread, and is not stored."""
 
     name: str
@@ -61,7 +61,7 @@ class Plan:
     found: Mapping[str, Found]
     """What clients keep of its sessions, by client."""
     shared: tuple[Shared, ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[HandedOver, ...] = ()
     """Files in `spool/new/`."""
 
     @property
@@ -201,7 +201,7 @@ def _named(parts: traces.Parts, sessions: Iterable[str]) -> bool:
 # ------------------------------------------------------------------------------------- the spool
 
 
-def _waiting(paths: GroupPaths, thread: ThreadRow) -> Iterator[Waiting]:
+def _waiting(paths: GroupPaths, thread: ThreadRow) -> Iterator[HandedOver]:
     """What was handed over, and there was no time yet to take in."""
     try:
         with Spool(paths) as spool:
@@ -211,7 +211,7 @@ def _waiting(paths: GroupPaths, thread: ThreadRow) -> Iterator[Waiting]:
                 except (OSError, ValueError, RecursionError, PannierError):
                     continue
                 if thread_of(event) == thread.name and event.kind not in _NOTHING_SAID:
-                    yield Waiting(name, event.client, event.session)
+                    yield HandedOver(name, event.client, event.session)
     except (OSError, UnsafePath):
         return  # Nothing of it can be taken in, either.
 
@@ -219,7 +219,7 @@ def _waiting(paths: GroupPaths, thread: ThreadRow) -> Iterator[Waiting]:
 _NOTHING_SAID = (events.ERROR, events.DELIVERED)
 
 
-def _take_out(paths: GroupPaths, waiting: Sequence[Waiting]) -> Iterator[str]:
+def _take_out(paths: GroupPaths, waiting: Sequence[HandedOver]) -> Iterator[str]:
     """Remove it. Gives what stays, each with the reason."""
     for file in waiting:
         try:

@@ -13,12 +13,12 @@ from contextlib import ExitStack
 
 from pannier.errors import PannierError, UnsafePath, described
 from pannier.paths import GroupPaths, Home
-from pannier.threads.backlog import Backlog, TakenIn, Told
+from pannier.threads.backlog import Backlog, TakenIn, TellQueue
 from pannier.threads.locking import Busy, writing
 from pannier.threads.spool import Spool
 from pannier.threads.store import WritableStore
 
-__all__ = ["SECONDS", "TakenIn", "Told", "sweep", "take_in"]
+__all__ = ["SECONDS", "TakenIn", "TellQueue", "sweep", "take_in"]
 
 SECONDS = 2.0
 """How long one call goes on when there is always more."""
@@ -34,7 +34,7 @@ def take_in(
     *,
     seconds: float = SECONDS,
     patience: float = 0.0,
-    told: Told = nobody,
+    told: TellQueue = nobody,
 ) -> TakenIn:
     """Take in what waits in the spools, for about so many seconds.
 
@@ -86,7 +86,7 @@ def _look(group: GroupPaths, taken: TakenIn) -> Backlog | None:
     return Backlog(group, names, taken) if names else None
 
 
-def _turn(backlog: Backlog, store: WritableStore, told: Told) -> None:
+def _turn(backlog: Backlog, store: WritableStore, told: TellQueue) -> None:
     try:
         with Spool(backlog.group) as spool:
             backlog.go_on(spool, store, told)
