@@ -45,6 +45,7 @@ def real_home() -> Path:
     return Path(_REAL_HOME)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n`, what shares something costly is run by one process: the tests of a client's
     container, and those of the engine. The others are anybody's."""
