@@ -26,8 +26,10 @@ def reason(error: OSError | UnicodeDecodeError) -> str:
     return error.strerror or str(error)
 
 
-def described(error: OSError) -> str:
-    """What the system refused, with the path where it said one."""
+def described(error: OSError | PannierError) -> str:
+    """What went wrong: of what the system refused, with the path where it said one."""
+    if isinstance(error, PannierError):
+        return error.message
     path = error.filename
     if isinstance(path, bytes):
         path = os.fsdecode(path)

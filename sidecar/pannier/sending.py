@@ -63,8 +63,6 @@ def settle(home: Home, queue: Queue, folder: str) -> str:
         return f"there is no {group.settings}"
     try:
         inbox.settle(queue, group)
-    except PannierError as error:
-        return error.message
-    except OSError as error:
+    except (PannierError, OSError) as error:
         return described(error)
     return ""

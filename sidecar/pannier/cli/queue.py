@@ -9,7 +9,6 @@ import click
 from pannier import groups, sending
 from pannier.cli.columns import columns
 from pannier.cli.context import Context
-from pannier.cli.send import described
 from pannier.errors import UsageError
 from pannier.shown import brief
 from pannier.threads.queue import Queue, Waiting, open_queue, queue_file
@@ -55,7 +54,7 @@ def command(
             if not dry_run:
                 sending.settle(home, queue, rows[0].group)
     if as_json:
-        context.print_json([described(row) for row in rows])
+        context.print_json([row.as_data() for row in rows])
     elif withdraw is not None:
         context.say(f"{'would withdraw' if dry_run else 'withdrew'} {rows[0].message.id}")
     else:

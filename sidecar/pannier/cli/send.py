@@ -18,8 +18,6 @@ from pannier.engine import Engine
 from pannier.errors import UsageError
 from pannier.sending import Letter
 from pannier.starting import Start, Starter
-from pannier.threads.look import timestamp
-from pannier.threads.queue import Waiting
 from pannier_hook.messages import LONGEST_TEXT
 
 
@@ -76,7 +74,7 @@ def command(
         return 0
     sent = sending.send(home, context.environ, letter)
     if as_json:
-        context.print_json({**described(sent.row), "problem": sent.problem or None})
+        context.print_json({**sent.row.as_data(), "problem": sent.problem or None})
     elif not start:
         context.say(sent.row.message.id)
     if sent.problem:
@@ -89,22 +87,6 @@ def command(
     elif status:
         context.tell(f"The client ended with status {status}; what it was told waits again.")
     return status or 0
-
-
-def described(row: Waiting) -> dict[str, object]:
-    """A message of the queue for programs."""
-    message = row.message
-    return {
-        "id": message.id,
-        "group": row.group,
-        "thread": message.thread,
-        "kind": message.kind,
-        "at": timestamp(message.at),
-        "from": message.sender,
-        "source": message.source,
-        "text": message.text,
-        "state": row.state,
-    }
 
 
 def _user(context: Context) -> str:

@@ -249,9 +249,7 @@ def _ids(reading: Reading) -> list[str]:
 
 def _in_words(error: Exception) -> str:
     """One line of bounded length."""
-    if isinstance(error, PannierError):
-        words = error.message
-    elif isinstance(error, OSError):
+    if isinstance(error, (PannierError, OSError)):
         words = described(error)
     elif isinstance(error, UnicodeDecodeError):
         words = reason(error)

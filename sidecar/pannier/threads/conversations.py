@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pannier import safefs
@@ -26,6 +25,7 @@ from pannier.threads.locking import writing
 from pannier.threads.page import Block, blocks, plain_name
 from pannier.threads.shelf import Told
 from pannier.threads.store import threads_file
+from pannier.threads.times import day
 
 if TYPE_CHECKING:
     from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
@@ -163,9 +163,7 @@ def keep_up(
                 now = time.time()
                 if extend(home, group.folder, store, keep, now=now, seconds=SLICE).more:
                     groups.append(group)
-            except UnsafePath as error:
-                problems[group.folder] = error.message
-            except OSError as error:
+            except (OSError, UnsafePath) as error:
                 problems[group.folder] = described(error)
     return KeptUp(frozenset(group.folder for group in groups), problems)
 
@@ -288,13 +286,9 @@ def _head(folder: str, thread: ThreadRow, part: int) -> str:
 
 
 def _name(thread: ThreadRow, part: int, at: int) -> str:
-    """`at`: of the first message in it, nanoseconds since 1970; a container can claim any."""
-    try:
-        day = datetime.fromtimestamp(at / 1e9, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, ValueError, OSError):
-        day = "1970-01-01"
+    """`at`: of the first message in it."""
     slug = re.sub(r"[^a-z0-9]+", "-", thread.name.lower()).strip("-")[:40] or "thread"
-    return f"{day}-{slug}-{thread.key}{f'-{part}' if part > 1 else ''}.md"
+    return f"{day(at)}-{slug}-{thread.key}{f'-{part}' if part > 1 else ''}.md"
 
 
 def _read(root: int, name: str) -> bytes | None:

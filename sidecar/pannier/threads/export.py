@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from pannier.errors import PannierError, UsageError, reason
-from pannier.threads.look import Said, timestamp
+from pannier.threads.look import Said
 from pannier.threads.page import WHOLE, blocks, plain_name
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
+from pannier.threads.times import timestamp
 
 Format = Literal["markdown", "jsonl"]
 _AT_ONCE = 5_000

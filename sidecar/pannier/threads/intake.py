@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
-from pannier.errors import PannierError, UnsafePath, described
+from pannier.errors import UnsafePath, described
 from pannier.paths import GroupPaths, Home
 from pannier.threads.backlog import Backlog, TakenIn, TellQueue
 from pannier.threads.locking import Busy, writing
@@ -80,7 +80,7 @@ def _look(group: GroupPaths, taken: TakenIn) -> Backlog | None:
         with Spool(group) as spool:
             names, more = spool.names()
     except (OSError, UnsafePath) as error:
-        taken.problems[group.folder] = _why(error)
+        taken.problems[group.folder] = described(error)
         return None
     taken.more |= more
     return Backlog(group, names, taken) if names else None
@@ -91,8 +91,4 @@ def _turn(backlog: Backlog, store: WritableStore, told: TellQueue) -> None:
         with Spool(backlog.group) as spool:
             backlog.go_on(spool, store, told)
     except (OSError, UnsafePath) as error:
-        backlog.give_up(_why(error))
-
-
-def _why(error: OSError | PannierError) -> str:
-    return described(error) if isinstance(error, OSError) else error.message
+        backlog.give_up(described(error))

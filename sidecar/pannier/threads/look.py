@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pannier.errors import UsageError
 from pannier.threads.excerpt import excerpt
 from pannier.threads.rows import MessageRow, ThreadRow
 from pannier.threads.store import Store
+from pannier.threads.times import timestamp
 from pannier_hook.textrules import clean
 
 
@@ -162,13 +162,3 @@ def search(
         for row in store.search(query, grp, thread=within, limit=limit)
         if row.thread in threads
     )
-
-
-def timestamp(at: int) -> str | None:
-    """Nanoseconds since 1970 in ISO 8601, UTC; None for 0 and for a time that is none."""
-    try:
-        return (
-            datetime.fromtimestamp(at / 1e9, UTC).isoformat(timespec="milliseconds") if at else None
-        )
-    except (OverflowError, ValueError, OSError):
-        return None

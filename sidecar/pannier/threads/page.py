@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from pannier.threads.excerpt import arguments, excerpt, plain
+from pannier.threads.times import moment
 
 if TYPE_CHECKING:
     from pannier.threads.rows import MessageRow, TurnRow
@@ -141,14 +141,6 @@ def _said(title: str, message: MessageRow, limit: int | None, of: Lengths = WHOL
 def quoted(text: str) -> str:
     """As a block quote: each line begins with `>`."""
     return "\n".join(f"> {line}" if line else ">" for line in plain(text).split("\n"))
-
-
-def moment(at: int) -> str:
-    """Nanoseconds since 1970 as date and time, UTC. A container can claim any number."""
-    try:
-        return datetime.fromtimestamp(at / 1e9, UTC).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):
-        return "at some time"
 
 
 def _code(name: str) -> str:

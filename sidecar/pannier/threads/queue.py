@@ -20,6 +20,7 @@ from pannier.database import Migration, connect, database_file, in_words
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
 from pannier.threads.rows import MAIN
+from pannier.threads.times import timestamp
 from pannier_hook.messages import (
     ID_LENGTH,
     LONGEST_NAME,
@@ -97,6 +98,21 @@ class Waiting:
     """Of a started one: the process that started the client."""
     missed: int
     """When a placed one was first not in the inbox, in nanoseconds since 1970; 0: it is there."""
+
+    def as_data(self) -> dict[str, Any]:
+        """For programs."""
+        message = self.message
+        return {
+            "id": message.id,
+            "group": self.group,
+            "thread": message.thread,
+            "kind": message.kind,
+            "at": timestamp(message.at),
+            "from": message.sender,
+            "source": message.source,
+            "text": message.text,
+            "state": self.state,
+        }
 
 
 def queue_file(home: Home, environ: Mapping[str, str]) -> Path:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pannier.shown import shown
 from pannier.threads.excerpt import arguments, excerpt
 from pannier.threads.look import Hit, Overview, Said
-from pannier.threads.page import SHORT, WHOLE, Lengths, moment
+from pannier.threads.page import SHORT, WHOLE, Lengths
 from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
 from pannier.threads.snippet import Snippet, snippet
+from pannier.threads.times import moment
 
 _INDENT = "    "
 _LONGEST_NAME = 80
