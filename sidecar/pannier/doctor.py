@@ -24,6 +24,7 @@ from pannier.errors import (
 from pannier.findings import Finding
 from pannier.groups import Group
 from pannier.mounts import allowlist
+from pannier.outdated import Comparison
 from pannier.paths import GroupPaths, Home
 from pannier.reports import Reports, read_reports
 from pannier.shown import shown
@@ -282,7 +283,7 @@ def _image(engine: Engine, home: Home, group: Group, client: clients.Client) -> 
         tag = images.tag_for(client, groups.home_settings(home))
         try:
             hook = engine.image(tag).hook
-            yield Finding("ok", group.folder, f"image {tag} holds hook {hook}")
+            yield Finding("ok", group.folder, f"image {tag}, for starts, holds hook {hook}")
         except ImageNotFound:
             yield Finding("note", group.folder, f"image {tag} is not built; the next start does it")
 
@@ -304,6 +305,7 @@ def _own_image(engine: Engine, group: Group, client: clients.Client, tag: str) -
 
 
 def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:
+    compare = Comparison(engine, home)
     for container in engine.containers(str(home.root), group.folder):
         if running.left_behind(engine, container):
             yield Finding(
@@ -312,3 +314,8 @@ def _containers(engine: Engine, home: Home, group: Group) -> Iterator[Finding]:
                 f"container {container.name} ({container.state}) is left from an earlier start",
                 f"Remove it: pannier stop {group.folder}",
             )
+        elif outdated := compare.outdated(container, group):
+            yield Finding("problem", group.folder, f"container {outdated}", outdated.advice)
+        elif container.state == "running":
+            message = f"container {container.name} runs image {container.image}"
+            yield Finding("ok", group.folder, message)

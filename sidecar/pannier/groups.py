@@ -167,6 +167,11 @@ def client_of(group: Group, name: str | None) -> clients.Client:
         raise ClientNotKnown(f"{group.paths.settings}: {error.message}", error.hint) from None
 
 
+def image_of(group: Group, client: clients.Client) -> str | None:
+    """The image that the group's settings name for this client; None: pannier's own."""
+    return group.settings.image if client.name == group.settings.client else None
+
+
 def _there(paths: GroupPaths) -> bool:
     try:
         return paths.settings.is_file()

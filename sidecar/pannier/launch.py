@@ -15,6 +15,7 @@ from pannier.engine.spec import (
     LABEL_CLIENT,
     LABEL_GROUP,
     LABEL_HOME,
+    LABEL_IMAGE,
     LABEL_MOUNTS,
     LABEL_OWNER,
     LABEL_ROLE,
@@ -34,6 +35,7 @@ from pannier.errors import (
 from pannier.groups import Group
 from pannier.identity import Identity
 from pannier.mounts.plan import MountPlan
+from pannier.outdated import Comparison
 from pannier.paths import Home
 from pannier.sandbox.recording import Recorder, look
 from pannier.settings import size_in_bytes
@@ -94,9 +96,7 @@ def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
             "\n".join(["the allowlist refuses a mount", *map(str, mount_plan.refused)]),
             f"See: pannier mounts show {wish.folder}. Or start without: --skip-refused.",
         )
-    named = wish.image
-    if named is None and client.name == group.settings.client:
-        named = group.settings.image
+    named = wish.image or groups.image_of(group, client)
     if named is None and not client.program:
         raise UsageError(
             f"group {wish.folder} runs {client.title}, and no image is named",
@@ -177,6 +177,7 @@ def specify(
             LABEL_THREAD: plan.thread,
             LABEL_OWNER: owner.me(),
             LABEL_MOUNTS: mounts_label(plan.mounts.mounts),
+            LABEL_IMAGE: plan.wish.image or "",
         },
         memory=size_in_bytes(limits.memory),
         cpus=limits.cpus,
@@ -270,7 +271,10 @@ def up(
         for there in engine.containers(str(home.root), folder):
             same = running.is_up(there) and there.client == plan.client.name
             if same and not engine.at_gate(there.id):
-                tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
+                if old := Comparison(engine, home).outdated(there, ready.group):
+                    tell(f"{old}. {old.advice}")
+                else:
+                    tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
                 return there
         running.report_left_behind(engine, home, folder, tell)
         started = _start_idling(engine, home, ready, environ, gate=gate)

@@ -493,6 +493,42 @@ def test_every_container_of_a_group_has_the_group_s_name(person: Person) -> None
     assert person.shell("scout", "hostname; hostname") == "scout\nscout\n"
 
 
+def test_a_container_on_an_earlier_image_is_told(engine: Engine, person: Person) -> None:
+    """By `ps`, `doctor` and the daemon, with the way out. It goes on running."""
+    name = person.pannier("up", "scout").strip()
+    doctor = person.pannier("doctor", check=False)
+    assert f"container {name} runs image pannier-claude:" in doctor
+    (row,) = json.loads(person.pannier("ps", "--json"))
+    assert row["outdated"] is False
+    person.home.settings.write_text("base_image: debian:another-one\n")
+    told = person.run("ps")
+    assert "running (earlier image)" in told.stdout
+    way_out = "pannier stop scout && pannier up scout"
+    assert way_out in told.stderr
+    assert f"{name} is up on an earlier image" in person.pannier("doctor", check=False)
+    assert f"scout: {name} is up on an earlier image" in person.pannier("serve", "--dry-run")
+    (container,) = engine.containers(str(person.root), "scout")
+    assert (container.name, container.state) == (name, "running")
+
+
+def test_an_image_of_one_s_own_that_was_built_again_is_told(
+    engine: Engine, person: Person, image: str
+) -> None:
+    """The tag is the same, and names another image now. What `--image` names is compared, too."""
+    engine.sdk.api.tag(image, "pannier-test-own", "1")
+    try:
+        asked = json.loads(person.pannier("up", "scout", "--image", "pannier-test-own:1", "--json"))
+        settings = person.group("other") / "group.yaml"
+        settings.write_text("client: claude\nimage: pannier-test-own:1\n")
+        mine = json.loads(person.pannier("up", "other", "--json"))
+        assert not any(row["outdated"] for row in json.loads(person.pannier("ps", "--json")))
+        engine.sdk.api.tag("debian:bookworm-slim", "pannier-test-own", "1", force=True)
+        old = {row["id"] for row in json.loads(person.pannier("ps", "--json")) if row["outdated"]}
+        assert old == {asked["id"], mine["id"]}
+    finally:
+        engine.sdk.api.remove_image("pannier-test-own:1", force=True)
+
+
 def test_doctor_finds_containers_of_a_group_that_is_gone(person: Person) -> None:
     """And `stop` still removes them."""
     person.pannier("up", "scout")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import click
 
 from pannier import groups, running
 from pannier.cli.columns import columns, lasted
 from pannier.cli.context import Context
-from pannier.engine import Engine
+from pannier.engine import Container, Engine
 from pannier.engine.spec import read_mounts_label
-from pannier.errors import EngineError
+from pannier.errors import EngineError, PannierError
+from pannier.outdated import Comparison, Outdated
+from pannier.paths import Home
 from pannier.sandbox.history import Entry, history
 
 
@@ -50,6 +53,7 @@ def command(
     engine = Engine.find(context.environ)
     found = engine.containers(str(home.root), folder)
     left = {c.id for c in found if running.left_behind(engine, c)}
+    old = _outdated(engine, home, found)
     if as_json:
         context.print_json(
             [
@@ -62,6 +66,7 @@ def command(
                     "thread": c.thread,
                     "state": c.state,
                     "left_behind": c.id in left,
+                    "outdated": c.id in old,
                     "image": c.image,
                     "created": c.created,
                 }
@@ -71,10 +76,24 @@ def command(
         return
     rows = [("NAME", "GROUP", "CLIENT", "ROLE", "THREAD", "STATE", "CREATED", "IMAGE")]
     for c in found:
-        state = f"{c.state} (left behind)" if c.id in left else c.state
+        odd = "left behind" if c.id in left else "earlier image" if c.id in old else ""
+        state = f"{c.state} ({odd})" if odd else c.state
         rows.append((c.name, c.group, c.client, c.role, c.thread, state, c.created, c.image))
     for line in columns(rows):
         context.say(line)
+    for outdated in old.values():
+        context.tell(f"{outdated}. {outdated.advice}")
+
+
+def _outdated(engine: Engine, home: Home, found: list[Container]) -> dict[str, Outdated]:
+    """By id. Where settings cannot be read, nobody can say."""
+    compare, old = Comparison(engine, home), {}
+    for container in found:
+        with suppress(PannierError, OSError):
+            group = groups.get(home, container.group)
+            if outdated := compare.outdated(container, group):
+                old[container.id] = outdated
+    return old
 
 
 def _engine(context: Context) -> Engine | None:

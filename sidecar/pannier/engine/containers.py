@@ -17,6 +17,7 @@ from pannier.engine.spec import (
     LABEL_CLIENT,
     LABEL_GROUP,
     LABEL_HOME,
+    LABEL_IMAGE,
     LABEL_MOUNTS,
     LABEL_OWNER,
     LABEL_ROLE,
@@ -67,6 +68,9 @@ class Container:
     """The same for people: `Up 3 minutes`, `Exited (137) 5 seconds ago`."""
     mounts: tuple[Mount, ...] = ()
     """What it was given when it was made, as its label says."""
+    image_id: str = ""
+    asked_image: str = ""
+    """Named at the start instead of the usual one; "" for that."""
 
     @property
     def short_id(self) -> str:
@@ -254,4 +258,6 @@ def _container(row: Mapping[str, Any]) -> Container:
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(row["Created"])),
         status=str(row.get("Status", "")),
         mounts=read_mounts_label(labels.get(LABEL_MOUNTS, "")),
+        image_id=str(row.get("ImageID", "")),
+        asked_image=labels.get(LABEL_IMAGE, ""),
     )

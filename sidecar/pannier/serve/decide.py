@@ -203,13 +203,18 @@ def _is_up(container: ContainerFacts) -> bool:
     return container.role == "up" and container.is_there and not container.at_gate
 
 
+def _wrong(container: ContainerFacts) -> str:
+    if container.drift:
+        return f"does not keep to its plan: {'; '.join(container.drift)}"
+    return container.outdated
+
+
 def _state(group: GroupFacts, facts: Facts, memory: Memory) -> GroupState:
     if group.error:
         name = up.name if (up := memory.up.get(group.folder)) else ""
         return GroupState(group.folder, "broken", name, group.error)
     if up := memory.up.get(group.folder):
-        drift = [c.drift for c in facts.containers if c.id == up.id and c.drift]
-        wrong = f"does not keep to its plan: {'; '.join(drift[0])}" if drift else ""
+        wrong = " ".join(_wrong(c) for c in facts.containers if c.id == up.id)
         return GroupState(group.folder, "up", up.name, wrong)
     if not group.autostart:
         return GroupState(group.folder, "idle")

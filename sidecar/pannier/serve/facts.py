@@ -37,6 +37,8 @@ class ContainerFacts:
     """Abandoned before its mounts were compared."""
     drift: tuple[str, ...] = ()
     """In what its mounts differ from what it would get now."""
+    outdated: str = ""
+    """That it is on an earlier image than a start would take now, and the way out."""
     look: int = 0
     """Which look at its mounts this is; not every round takes a new one."""
     stops: bool = False

@@ -12,6 +12,7 @@ from pannier.engine.connect import connect
 from pannier.errors import EngineError, PannierError
 from pannier.groups import Group
 from pannier.mounts import allowlist
+from pannier.outdated import Comparison
 from pannier.paths import GroupPaths, Home, allowlist_file
 from pannier.serve.drift import drift
 from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
@@ -23,6 +24,8 @@ LOOK_SECONDS = 15
 # So many times as long as a look at a group's mounts took, the next one may wait: a source with
 # many files must not keep a processor busy.
 _RARELY = 50
+_IMAGE_SECONDS = 60.0
+"""How long what was found of a container's image holds, unless its settings were edited."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,15 @@ class _Look:
 
     drift: tuple[str, ...]
     number: int
+    stamp: str
+    again: float
+
+
+@dataclass(frozen=True)
+class _ImageLook:
+    """Whether a container's image was found to be an earlier one, and when to look again."""
+
+    outdated: str
     stamp: str
     again: float
 
@@ -44,6 +56,7 @@ class Observer:
         self.now = now
         self.engine: Engine | None = None
         self._looks: dict[str, _Look] = {}
+        self._images: dict[str, _ImageLook] = {}
         self._admitted: set[str] = set()
         self._kept: dict[str, Group] = {}
 
@@ -143,6 +156,7 @@ class Observer:
             abandoned=abandoned,
             at_gate=c.state == "running" and abandoned and self._at_gate(c),
             drift=look.drift,
+            outdated=self._outdated(c, group) if group is not None else "",
             look=look.number,
             stops=group is not None and group.settings.enforce == "stop",
         )
@@ -175,6 +189,19 @@ class Observer:
         self._looks[c.id] = look
         return look
 
+    def _outdated(self, c: Container, group: Group) -> str:
+        """Looked for once a minute: the engine is asked for an image each time."""
+        assert self.engine is not None
+        stamp, last = self._stamp(group.paths), self._images.get(c.id)
+        if last is None or last.stamp != stamp or self.now() >= last.again:
+            try:
+                found = Comparison(self.engine, self.home).outdated(c, group)
+            except (PannierError, OSError):  # It is told elsewhere; what was found holds.
+                return last.outdated if last else ""
+            words = f"{found}. {found.advice}" if found else ""
+            last = self._images[c.id] = _ImageLook(words, stamp, self.now() + _IMAGE_SECONDS)
+        return last.outdated
+
     def _stamp(self, paths: GroupPaths) -> str:
         files = (
             paths.settings,
@@ -186,6 +213,7 @@ class Observer:
 
     def _forget(self, there: set[str]) -> None:
         self._looks = {key: look for key, look in self._looks.items() if key in there}
+        self._images = {key: look for key, look in self._images.items() if key in there}
         self._admitted &= there
 
 

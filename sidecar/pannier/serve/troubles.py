@@ -14,6 +14,7 @@ _MENDED = {
     "allowlist.broken": ("allowlist.mended", "the allowlist can be read again"),
     "settings.broken": ("settings.mended", "the settings can be read again"),
     "container.drifted": ("container.keeps", "its container keeps to its plan again"),
+    "container.outdated": ("container.current", "its container is on the image of now again"),
     "group.gone": ("group.back", "its group.yaml is there again"),
     "ready.failed": ("group.ready", "its folders are there"),
 }
@@ -72,6 +73,9 @@ def _of_containers(facts: Facts) -> Iterator[tuple[Key, Event]]:
             message = f"{c.name} does not keep to its plan: {'; '.join(c.drift)}"
             key = (c.group, "container.drifted", c.id)
             yield key, Event("warning", c.group, "container.drifted", message)
+        if c.outdated and c.is_there:
+            key = (c.group, "container.outdated", c.id)
+            yield key, Event("warning", c.group, "container.outdated", c.outdated)
 
 
 def _of_no_group(facts: Facts) -> Iterator[tuple[Key, Event]]:

@@ -209,6 +209,23 @@ def test_drift_is_said_once_and_again_when_it_is_over(story: Story) -> None:
     assert story.said == ["container.keeps"]
 
 
+def test_an_earlier_image_is_said_once_and_stops_nothing(story: Story) -> None:
+    """Whoever knows what the agent is at decides when it starts anew."""
+    words = "pannier-scout-c1 is up on an earlier image"
+    old = up(outdated=words, stops=True)
+    for _ in range(3):
+        assert story.round(facts(old)) == []
+        assert story.state() == ("up", words)
+    story = Story()
+    story.round(facts(old))
+    assert "container.outdated" in story.said
+    assert words in story.words
+    story.round(facts(old))
+    assert story.said == []
+    story.round(facts(up()))
+    assert story.said == ["container.current"]
+
+
 def test_with_enforce_stop_a_second_look_stops_the_container(story: Story) -> None:
     """One look may fall between the two steps of somebody's edit; a cached look is no second."""
     drifted = up(drift=("/srv is withdrawn",), look=5, stops=True)

@@ -13,9 +13,11 @@ import pytest
 
 from pannier import groups, mounts, owner
 from pannier.engine import Container, Engine
-from pannier.errors import EngineNotFound
+from pannier.engine.containers import Image
+from pannier.errors import EngineNotFound, ImageNotFound
 from pannier.paths import Home
 from pannier.serve import observe
+from pannier.serve.facts import ContainerFacts
 from pannier.serve.observe import Observer
 
 GONE = "elsewhere:1:0"
@@ -29,6 +31,15 @@ class FakeEngine:
     waiting: bool = False
     asked: int = 0
     version: str = "20.10"
+    images: dict[str, str] = field(default_factory=dict)
+    """Id by tag."""
+    images_asked: int = 0
+
+    def image(self, tag: str) -> Image:
+        self.images_asked += 1
+        if tag not in self.images:
+            raise ImageNotFound(f"the engine has no image {tag}")
+        return Image(self.images[tag], (tag,), "0.1.0", "claude", 1)
 
     def containers(self, home: str) -> list[Container]:
         return self.found
@@ -72,8 +83,11 @@ class Scene:
         self.engine.found = [Container(*named, "image", "created", mounts=plan.mounts)]
 
     def drift(self) -> tuple[str, ...]:
+        return self.container().drift
+
+    def container(self) -> ContainerFacts:
         (container,) = self.observer.facts("").containers
-        return container.drift
+        return container
 
 
 @pytest.fixture
@@ -141,6 +155,27 @@ def test_a_replaced_memory_is_seen(scene: Scene) -> None:
     assert "is gone" in scene.drift()[0]
     memory.symlink_to("memory.old")
     assert "link" in scene.drift()[0]
+
+
+def test_an_earlier_image_is_seen_within_a_minute(scene: Scene) -> None:
+    """The engine is asked about it once a minute, and when somebody edited the settings."""
+    named = replace(scene.engine.found[0], image="mine:1", image_id="sha256:then")
+    scene.engine.found = [named]
+    scene.engine.images["mine:1"] = "sha256:then"
+    scene.settings("image: mine:1\n")
+    assert scene.container().outdated == ""
+    scene.engine.images["mine:1"] = "sha256:now"
+    assert scene.container().outdated == ""
+    assert scene.engine.images_asked == 1
+    scene.at += 61
+    words = scene.container().outdated
+    assert "is up on an earlier image (mine:1; a start would take mine:1)" in words
+    assert "pannier stop scout && pannier up scout" in words
+    scene.home.group("scout").settings.write_text("cliemt: claude\n")
+    assert scene.container().outdated == words
+    scene.settings("image: mine:1\nautostart: true\n")
+    scene.engine.images["mine:1"] = "sha256:then"
+    assert scene.container().outdated == ""
 
 
 def test_a_source_that_takes_long_to_look_at_is_looked_at_rarely(

@@ -1,0 +1,99 @@
+"""Whether a container is up on another image than a start would take now."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from shlex import quote
+
+from pannier import clients, groups
+from pannier.engine import Container, Engine, images
+from pannier.errors import ImageNotFound
+from pannier.groups import Group
+from pannier.paths import Home
+
+_BARE_ID = re.compile(r"(?:sha256:)?[0-9a-f]{12,64}")
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """A container on an earlier image, and the way out."""
+
+    name: str
+    has: str
+    """The image that it runs: its tag, or its id when the tag names another one by now."""
+    now: str
+    """Tag of the image that a start would take."""
+    anew: str
+    """What starts it anew."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} is up on an earlier image ({self.has}; a start would take {self.now}), "
+            "so what is said in it may not be kept"
+        )
+
+    @property
+    def advice(self) -> str:
+        return f"Start it anew: {self.anew}"
+
+
+class Comparison:
+    """Containers of a home against what starts would take now; each image is asked about once."""
+
+    def __init__(self, engine: Engine, home: Home) -> None:
+        self.engine = engine
+        self.home = home
+        self._tags: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+
+    def outdated(self, container: Container, group: Group) -> Outdated | None:
+        """None when it is not, or nobody can say. Raises SettingsError, EngineError."""
+        if container.role not in ("run", "up") or container.state not in ("running", "paused"):
+            return None
+        client = clients.get(container.client)
+        named = container.asked_image or groups.image_of(group, client)
+        now = named or self._tag(client)
+        if not now or not is_earlier(container, now, self._id(now), own=named is None):
+            return None
+        return Outdated(container.name, _brief(container.image), now, _anew(container, group))
+
+    def _tag(self, client: clients.Client) -> str:
+        """That of pannier's own image; "" for a client without one."""
+        if client.name not in self._tags:
+            settings = groups.home_settings(self.home)
+            self._tags[client.name] = images.tag_for(client, settings) if client.program else ""
+        return self._tags[client.name]
+
+    def _id(self, tag: str) -> str:
+        """The id of the image; "" when the engine does not have it."""
+        if tag not in self._ids:
+            try:
+                self._ids[tag] = self.engine.image(tag).id
+            except ImageNotFound:
+                self._ids[tag] = ""
+        return self._ids[tag]
+
+
+def is_earlier(container: Container, now: str, there: str, *, own: bool) -> bool:
+    """Whether a container is on another image than that of the tag `now`. Pure.
+
+    `there`: the id of that image, "" when the engine does not have it; `own`: it is pannier's own.
+    """
+    if there:
+        return container.image_id not in ("", there)
+    # Not built yet, but the tag of one of pannier's own says what is in it.
+    return own and container.image != now and not _BARE_ID.fullmatch(container.image)
+
+
+def _brief(image: str) -> str:
+    return image[: len("sha256:") + 12] if image.startswith("sha256:") else image
+
+
+def _anew(container: Container, group: Group) -> str:
+    usual = container.client == group.settings.client
+    options = "" if usual else f" --client {container.client}"
+    if container.asked_image:
+        options += f" --image {quote(container.asked_image)}"
+    again = f"pannier {container.role} {container.group}"
+    return f"pannier stop {container.group} && {again}{options}"
