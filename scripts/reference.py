@@ -14,7 +14,10 @@ from pydantic.fields import FieldInfo
 
 from pannier.cli import COMMANDS, pannier
 from pannier.mounts.allowlist import Allowlist
+from pannier.sandbox.records import VARIABLE as SANDBOX
 from pannier.settings import GroupSettings, HomeSettings
+from pannier.threads.queue import VARIABLE as QUEUE
+from pannier.threads.store import VARIABLE as THREADS
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
@@ -24,6 +27,22 @@ FILES: dict[str, tuple[type[BaseModel], str]] = {
     "`pannier.yaml`": (HomeSettings, "What holds for a whole home."),
     "`~/.config/pannier/mounts.yaml`": (Allowlist, "What groups may see of the host."),
 }
+
+VARIABLES: dict[str, tuple[str, str]] = {
+    "PANNIER_HOME": (
+        "The home, where `--home` names none.",
+        "the nearest folder above with `pannier.yaml`",
+    ),
+    THREADS: ("What was said: [threads](threads-store.md).", "`state/threads.db`"),
+    QUEUE: ("The queue of [messages to agents](send.md).", "`state/queue.db`"),
+    SANDBOX: ("[What became of containers](sandbox.md).", "`state/sandbox.db`"),
+}
+_ABOUT_VARIABLES = (
+    "The last three name another file for a database. A relative path counts from the home. All "
+    "who use a home need the same values: the daemon, each command, and a sidecar "
+    "[in a container](compose.md). Whoever has another one sees another, empty database, and "
+    "takes in there what agents say from then on."
+)
 
 
 def main() -> int:
@@ -45,7 +64,14 @@ def settings_page() -> str:
     parts = ["# Settings", MADE, "Unknown keys are refused. All keys are optional."]
     for name, (model, about) in FILES.items():
         parts += [f"## {name}", about, _table(model)]
+    parts += ["## Environment variables", _ABOUT_VARIABLES, _variables()]
     return "\n\n".join(parts) + "\n"
+
+
+def _variables() -> str:
+    rows = ["| variable | what it says | default |", "|---|---|---|"]
+    rows += [f"| `{name}` | {what} | {default} |" for name, (what, default) in VARIABLES.items()]
+    return "\n".join(rows)
 
 
 def _table(model: type[BaseModel]) -> str:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from pannier.clients import CLIENTS
 
@@ -21,6 +22,21 @@ def test_the_reference_is_what_the_code_says() -> None:
     script = CHECKOUT / "scripts" / "reference.py"
     done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_where_the_databases_lie_is_documented_and_reaches_the_sidecar() -> None:
+    """Each variable has a row among the settings, and compose.yaml hands it on."""
+    variables = {
+        name
+        for module in (CHECKOUT / "sidecar").rglob("*.py")
+        for name in re.findall(r"PANNIER_[A-Z]+_DB_PATH", module.read_text())
+    }
+    assert len(variables) == 3
+    handed_on = yaml.safe_load((CHECKOUT / "compose.yaml").read_text())["services"]["sidecar"]
+    for name in variables:
+        assert f"| `{name}` |" in (CHECKOUT / "docs" / "settings.md").read_text()
+        assert f"`{name}`" in (CHECKOUT / "docs" / "compose.md").read_text()
+        assert handed_on["environment"].get(name, "") is None  # As it is in the environment.
 
 
 def test_the_conformance_table_is_complete() -> None:
