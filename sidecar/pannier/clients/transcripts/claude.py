@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 
 from pannier.clients.transcript import (
     ASKED_ITSELF,
@@ -26,6 +25,7 @@ from pannier.clients.transcript import (
 )
 from pannier.clients.transcripts.claude_records import NotRead, Record, read_record
 from pannier.clients.transcripts.claude_state import Session, Speaker
+from pannier.clients.transcripts.raw import raw
 from pannier_hook.events import SESSION_END, STOP, Event
 
 _AGENT = re.compile(r"/subagents/(?:.*/)?agent-([^/]{1,200})\.jsonl$")
@@ -46,17 +46,10 @@ def _line(event: Event, line: Line, session: Session) -> Iterator[Entry]:
     try:
         record = read_record(line.data, agent)
     except NotRead:
-        yield _raw(event, line, agent)
+        yield raw(event, line, line.offset, agent)
         return
     if record is not None:
         yield from _record(record, line.offset, session)
-
-
-def _raw(event: Event, line: Line, agent: str) -> Message:
-    where = f"{event.session}\0{line.log}\0{line.offset}\0".encode("utf-8", "replace")
-    key = blake2b(where + line.data, digest_size=16).hexdigest()
-    text = line.data.decode("utf-8", "replace")
-    return Message(key, "client", "raw", text, position=line.offset, inner=agent)
 
 
 def _record(record: Record, position: int, session: Session) -> Iterator[Entry]:

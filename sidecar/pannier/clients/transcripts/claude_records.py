@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pannier.clients.transcript import Kind, Role, Usage
 from pannier.clients.transcripts.claude_kinds import (
@@ -20,8 +19,7 @@ from pannier.clients.transcripts.claude_kinds import (
     SILENT_TYPES,
 )
 from pannier.clients.transcripts.injected import pieces
-
-Json = Mapping[str, Any]
+from pannier.clients.transcripts.jsonlines import Json, nanoseconds
 
 _INTERRUPTED = "[Request interrupted by user"
 _SYNTHETIC = ("<task-notification>", "<bash-std", "<local-command-")
@@ -111,7 +109,7 @@ def read_record(data: bytes, agent: str) -> Record | None:
     except (AttributeError, KeyError, TypeError, RecursionError):
         content = Content((Said("client", "raw", data.decode("utf-8", "replace")),))
     before = parent if isinstance(parent, str) else ""
-    return Record(uuid, before, _time(value.get("timestamp")), inner, content)
+    return Record(uuid, before, nanoseconds(value.get("timestamp")), inner, content)
 
 
 def _object(data: bytes) -> Json:
@@ -135,15 +133,6 @@ def _sidechain(value: Json) -> str:
         return ""
     agent = value.get("agentId")
     return agent[:_LONGEST_NAME] if isinstance(agent, str) and agent else "sidechain"
-
-
-def _time(value: object) -> int:
-    """Nanoseconds since 1970; 0 if it is no time."""
-    try:
-        seconds = datetime.fromisoformat(str(value)).timestamp()
-        return max(0, round(seconds * 1000)) * 1_000_000
-    except (ValueError, OverflowError, OSError):
-        return 0
 
 
 def _content(value: Json, inner: str) -> Content:

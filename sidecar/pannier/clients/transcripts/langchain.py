@@ -11,8 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Any
 
 from pannier.clients.transcript import (
     After,
@@ -30,14 +28,14 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.clients.transcripts.injected import Piece, pieces
+from pannier.clients.transcripts.jsonlines import Json
+from pannier.clients.transcripts.raw import raw
 from pannier_hook.events import SESSION_END, STOP, Event
 
 NO_STOP = "the next prompt came, but the turn had not ended"
 SESSION_ENDED = "the session ended before the turn"
 _REMEMBERED = 50
 _ENDS: Mapping[str, Outcome] = {"failed": "failed", "interrupted": "interrupted"}
-
-Json = Mapping[str, Any]
 
 
 @dataclass
@@ -84,7 +82,7 @@ def _entries(event: Event, lines: Sequence[Line], turns: _Turns) -> Iterator[Ent
             value = _object(line.data)
             entries = list(_line(event, value, position, turns))
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            entries = [_raw(event, line, position)]
+            entries = [raw(event, line, position)]
         yield from entries
     if turns.open and event.kind in (STOP, SESSION_END):
         turns.open = False
@@ -262,10 +260,3 @@ def _key(event: Event, id: object) -> str:
     if not isinstance(id, str) or not id:
         raise ValueError("a message without an id")
     return f"{event.session}/{id}"
-
-
-def _raw(event: Event, line: Line, position: int) -> Message:
-    where = f"{event.session}\0{line.log}\0{line.offset}\0".encode("utf-8", "replace")
-    key = blake2b(where + line.data, digest_size=16).hexdigest()
-    text = line.data.decode("utf-8", "replace")
-    return Message(key, "client", "raw", text, position=position)
