@@ -9,6 +9,7 @@ from __future__ import annotations
 import posix
 
 from .events import FILE_LIMIT, Event
+from .folders import open_below
 from .spool import Spool
 
 MOST = 500
@@ -19,7 +20,6 @@ MOST_RELEASED = 50
 """Events that one later event brings along."""
 
 _PATH = (".local", "state", "pannier", "held")
-_FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 _READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC | posix.O_NOCTTY
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
 
@@ -94,16 +94,4 @@ def _read(name: str, folder: int) -> bytes:
 def _open(home: str, *, make: bool) -> int:
     if not home:
         raise FileNotFoundError("there is no HOME to keep events in")
-    folder = posix.open(home, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
-    for name in _PATH:
-        try:
-            if make:
-                try:
-                    posix.mkdir(name, 0o700, dir_fd=folder)
-                except FileExistsError:
-                    pass
-            below = posix.open(name, _FOLDER, dir_fd=folder)
-        finally:
-            posix.close(folder)
-        folder = below
-    return folder
+    return open_below(home, _PATH, make=make)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import posix
 from _blake2 import blake2b
 
+from .folders import open_below
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDER = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 _SIZE = 20  # bytes of a size in digits
 _READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
@@ -99,18 +100,7 @@ class Marks:
 
 
 def _open(base: str, names: tuple[str, ...], make: bool) -> int:
-    folder = posix.open(base, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_CLOEXEC)
-    for name in names:
-        try:
-            if make:
-                try:
-                    posix.mkdir(name, 0o700, dir_fd=folder)
-                except FileExistsError:
-                    pass
-            below = posix.open(name, _FOLDER, dir_fd=folder)
-        finally:
-            posix.close(folder)
-        folder = below
+    folder = open_below(base, names, make=make)
     status = posix.fstat(folder)
     if status.st_uid != posix.geteuid() or status.st_mode & 0o022:
         posix.close(folder)
