@@ -4,7 +4,7 @@ SHELL := /bin/sh
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 # Two processes: what shares a container or the engine stays in one of them (tests/conftest.py).
-BESIDE := -n 2 --dist loadgroup
+BESIDE := -n 2
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-unit conformance bench lint venv engine engine-stop clean

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from pannier_hook.clients import CLIENTS
 
-_CLIENTS = tuple(CLIENTS)
-_TESTS = Path(__file__).parent
 _REAL_HOME = os.environ.get("HOME", "")
 _NAMED = (
     "PANNIER_HOME",
@@ -45,20 +44,26 @@ def real_home() -> Path:
     return Path(_REAL_HOME)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n`, what shares something costly is run by one process: the tests of a client's
-    container, and those of the engine. The others are anybody's."""
-    for item in items:
-        group = _group(item)
-        if group:
-            item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """With `-n`, one process runs all that shares something costly: the tests of a client, and
+    those of the engine; of the others, those of a file."""
+    from xdist.scheduler.loadscope import LoadScopeScheduling  # noqa: PLC0415
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    return Together(config, log)
 
 
-def _group(item: pytest.Item) -> str:
-    kind = item.path.relative_to(_TESTS).parts[0]
-    if kind != "clients":
-        return "" if kind in ("unit", "long") else "engine"
-    params = getattr(getattr(item, "callspec", None), "params", {})
-    named = [value for value in params.values() if value in _CLIENTS]
-    return named[0] if named else item.path.stem.removeprefix("test_")
+def together(test: str) -> str:
+    """What a test shares with others, by its name."""
+    file, _, name = test.partition("::")
+    folder = file.split("/")[1]
+    if folder in ("unit", "long"):
+        return file
+    if folder != "clients":
+        return "engine"
+    words = re.split(r"[^a-z]+", name.partition("[")[2])
+    return next((word for word in words if word in CLIENTS), Path(file).stem.removeprefix("test_"))
