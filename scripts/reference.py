@@ -13,11 +13,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from pannier.cli import COMMANDS, pannier
+from pannier.database import VARIABLES
 from pannier.mounts.allowlist import Allowlist
-from pannier.sandbox.records import VARIABLE as SANDBOX
 from pannier.settings import GroupSettings, HomeSettings
-from pannier.threads.queue import VARIABLE as QUEUE
-from pannier.threads.store import VARIABLE as THREADS
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = "<!-- Made by scripts/reference.py from the code. Do not edit. -->"
@@ -28,18 +26,15 @@ FILES: dict[str, tuple[type[BaseModel], str]] = {
     "`~/.config/pannier/mounts.yaml`": (Allowlist, "What groups may see of the host."),
 }
 
-VARIABLES: dict[str, tuple[str, str]] = {
-    "PANNIER_HOME": (
-        "The home, where `--home` names none.",
-        "the nearest folder above with `pannier.yaml`",
-    ),
-    THREADS: ("What was said: [threads](threads-store.md).", "`state/threads.db`"),
-    QUEUE: ("The queue of [messages to agents](send.md).", "`state/queue.db`"),
-    SANDBOX: ("[What became of containers](sandbox.md).", "`state/sandbox.db`"),
+_DATABASES = {
+    "threads.db": "What was said: [threads](threads-store.md).",
+    "queue.db": "The queue of [messages to agents](send.md).",
+    "sandbox.db": "[What became of containers](sandbox.md).",
 }
 _ABOUT_VARIABLES = (
-    "The last three name another file for a database. A relative path counts from the home. All "
-    "who use a home need the same values: the daemon, each command, and a sidecar "
+    "The last three name another file for a database, each its own, where no agent can write: not "
+    "in `groups/`; and a folder that holds one is never mounted. A relative path counts from the "
+    "home. All who use a home need the same values: the daemon, each command, and a sidecar "
     "[in a container](compose.md). Whoever has another one sees another, empty database, and "
     "takes in there what agents say from then on."
 )
@@ -70,7 +65,11 @@ def settings_page() -> str:
 
 def _variables() -> str:
     rows = ["| variable | what it says | default |", "|---|---|---|"]
-    rows += [f"| `{name}` | {what} | {default} |" for name, (what, default) in VARIABLES.items()]
+    rows.append(
+        "| `PANNIER_HOME` | The home, where `--home` names none. | "
+        "the nearest folder above with `pannier.yaml` |"
+    )
+    rows += [f"| `{v}` | {_DATABASES[name]} | `state/{name}` |" for name, v in VARIABLES.items()]
     return "\n".join(rows)
 
 

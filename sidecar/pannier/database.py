@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pannier import safefs
 from pannier.errors import PannierError, reason
-from pannier.paths import Home
+from pannier.paths import MARKER, Home
 from pannier.safefs.beneath import like_folder
 
+VARIABLES = {
+    "threads.db": "PANNIER_THREADS_DB_PATH",
+    "queue.db": "PANNIER_QUEUE_DB_PATH",
+    "sandbox.db": "PANNIER_SANDBOX_DB_PATH",
+}
+"""The databases of a home, and the variables that name another file for one."""
 _BUSY = 10.0
 """Seconds that somebody waits for another's transaction."""
 
@@ -29,11 +35,13 @@ class Migration:
     script: str
 
 
-def database_file(home: Home, named: str | None, name: str) -> Path:
-    """A database of the home: `named`, counted from the home, else that name in its state.
+def database_file(home: Home, environ: Mapping[str, str], name: str) -> Path:
+    """A database of the home: what its variable names, else the file of that name in its state.
 
-    Not from the current folder: each would have a database of its own.
+    A relative path counts from the home, and not from the current folder: each would have a
+    database of its own.
     """
+    named = environ.get(VARIABLES[name])
     return home.root.absolute() / Path(named).expanduser() if named else home.state / name
 
 
@@ -44,6 +52,7 @@ def connect(path: Path, *, write: bool, migrations: tuple[Migration, ...]) -> sq
     cannot be written is opened as it lies there. Raises PannierError.
     """
     with in_words(path):
+        _check(path)
         if not write and not path.exists():
             db = sqlite3.connect(":memory:", isolation_level=None)
             migrate(db, migrations)
@@ -56,6 +65,23 @@ def connect(path: Path, *, write: bool, migrations: tuple[Migration, ...]) -> sq
             if write or _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
                 raise
             return _frozen(path, migrations)
+
+
+def _check(path: Path) -> None:
+    """Raises PannierError for what can be no database's file.
+
+    What an agent can write is none: it would read there what every group said, and could lay a
+    link or a log of its own beside it.
+    """
+    real = path.resolve()
+    for root in real.parents:
+        if real.is_relative_to(Home(root).groups) and (root / MARKER).is_file():
+            raise PannierError(
+                f"{path} lies in {Home(root).groups}, where agents can write",
+                f"Name another file for it: {', '.join(VARIABLES.values())}.",
+            )
+    if real.exists() and not real.is_file():
+        raise PannierError(f"{path} is no regular file", "Name a file, or one that is to be made.")
 
 
 def _opened(path: Path, write: bool, migrations: tuple[Migration, ...]) -> sqlite3.Connection:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pannier.database import VARIABLES, database_file
 from pannier.paths import Home, allowlist_file, config_dir, person_home
 
 
@@ -133,5 +134,7 @@ def of_pannier(
     if home is not None:
         found += [Place(home.root, "the pannier home"), Place(home.state, "pannier's state")]
         found += [Place(home.groups, "the groups of pannier")]
+        databases = (database_file(home, environ, name) for name in VARIABLES)
+        found += [Place(path, "a database of pannier") for path in databases]
         found += [Place(group.root, "the folder of a group") for group in home.all_groups()]
     return tuple(found)

@@ -13,7 +13,6 @@ from pannier.database import Migration, connect, database_file, in_words
 from pannier.engine.life import Life, merged
 from pannier.paths import Home
 
-VARIABLE = "PANNIER_SANDBOX_DB_PATH"
 KEPT = 90 * 86_400
 """Seconds that an ended container is remembered."""
 MOST = 20_000
@@ -97,8 +96,7 @@ class Attachment:
 
 def sandbox_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where it lies: `state/sandbox.db`, unless PANNIER_SANDBOX_DB_PATH says so."""
-    named = environ.get(VARIABLE)
-    return database_file(home, named, "sandbox.db")
+    return database_file(home, environ, "sandbox.db")
 
 
 @contextmanager

@@ -30,8 +30,6 @@ from pannier_hook.messages import (
 )
 from pannier_hook.textrules import clean, one_line
 
-VARIABLE = "PANNIER_QUEUE_DB_PATH"
-
 MOST_WAITING = 1_000
 """Messages of one group."""
 MOST_BYTES = 8 << 20
@@ -117,8 +115,7 @@ class Waiting:
 
 def queue_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where it lies: `state/queue.db`, unless PANNIER_QUEUE_DB_PATH says so."""
-    named = environ.get(VARIABLE)
-    return database_file(home, named, "queue.db")
+    return database_file(home, environ, "queue.db")
 
 
 @contextmanager

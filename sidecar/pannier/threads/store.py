@@ -14,12 +14,10 @@ from pannier.threads.writer import WritableStore
 
 __all__ = ["Store", "WritableStore", "open_store", "threads_file"]
 
-VARIABLE = "PANNIER_THREADS_DB_PATH"
-
 
 def threads_file(home: Home, environ: Mapping[str, str]) -> Path:
     """Where what was said is kept: `state/threads.db`, unless PANNIER_THREADS_DB_PATH says so."""
-    return database_file(home, environ.get(VARIABLE), "threads.db")
+    return database_file(home, environ, "threads.db")
 
 
 @overload

@@ -217,3 +217,14 @@ def test_a_home_of_pannier_is_seen_at_the_top_of_a_large_tree(person: Person) ->
     assert person.granted()
     person.make("code/x/pannier.yaml", "code/x/groups/")
     assert "is a pannier home" in person.refused().reason
+
+
+def test_no_database_of_pannier_is_in_a_source(person: Person) -> None:
+    """Also where a variable put it: there it holds what every group said."""
+    person.make("code/x/kept/", "code/y/")
+    person.environ["PANNIER_QUEUE_DB_PATH"] = str(person.root / "code/x/kept/queue.db")
+    person.allow({"path": "~/code", "mode": "rw"})
+    person.asks(("~/code/x", "w", "rw"))
+    assert "a database of pannier" in person.refused().reason
+    person.asks(("~/code/y", "w", "rw"))
+    assert person.granted()

@@ -1,0 +1,65 @@
+"""Where the sidecar's databases may lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pannier.database import VARIABLES, connect, database_file
+from pannier.errors import PannierError
+from pannier.paths import Home
+from pannier.threads.schema import MIGRATIONS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.state.mkdir(parents=True)
+    home.settings.touch()
+    (home.group("scout").root / "files").mkdir(parents=True)
+    return home
+
+
+def opened(home: Home, named: str, *, write: bool = True) -> None:
+    path = database_file(home, {VARIABLES["threads.db"]: named}, "threads.db")
+    connect(path, write=write, migrations=MIGRATIONS).close()
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("named", ["groups/scout/files/t.db", "groups/t.db", "link/t.db"])
+def test_no_database_lies_where_an_agent_can_write(home: Home, named: str, write: bool) -> None:
+    """It would read there what every group said, and could lay a link beside it."""
+    (home.root / "link").symlink_to("groups/scout/files")
+    with pytest.raises(PannierError, match="where agents can write") as caught:
+        opened(home, named, write=write)
+    assert "PANNIER_THREADS_DB_PATH" in caught.value.hint
+    assert not list(home.groups.rglob("*.db*"))
+
+
+def test_the_groups_of_another_home_are_no_place_either(home: Home, tmp_path: Path) -> None:
+    """They are an agent's just the same. A folder that only has such a name is none."""
+    other = Home(tmp_path / "other")
+    other.groups.mkdir(parents=True)
+    opened(home, str(other.groups / "t.db"))
+    other.settings.touch()
+    with pytest.raises(PannierError, match="where agents can write"):
+        opened(home, str(other.groups / "t.db"))
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("named", ["state", "/dev/null"])
+def test_what_is_no_file_is_said_to_be_none(home: Home, named: str, write: bool) -> None:
+    """At once, and with the way out."""
+    with pytest.raises(PannierError, match="is no regular file") as caught:
+        opened(home, named, write=write)
+    assert "Name a file" in caught.value.hint
+
+
+def test_a_path_of_the_person_s_home_is_found_there(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No shell has read what stands in a unit file or in `.env`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    opened(home, "~/said.db")
+    assert (tmp_path / "said.db").is_file()
