@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def _opened(path: Path, write: bool, migrations: tuple[Migration, ...]) -> sqlit
         db.execute("PRAGMA foreign_keys = ON")
         # The spool's files are removed once a transaction is done: it must outlast a power cut.
         db.execute("PRAGMA synchronous = FULL")
+        _check_mark(db, path, migrations)
         if version(db) != len(migrations):
             db.execute("PRAGMA journal_mode = WAL")
             migrate(db, migrations)
@@ -111,6 +113,7 @@ def _frozen(path: Path, migrations: tuple[Migration, ...]) -> Frozen:
     uri = f"{path.as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(uri, uri=True, isolation_level=None, factory=Frozen)
     try:
+        _check_mark(db, path, migrations)
         if version(db) < len(migrations):
             raise PannierError(
                 f"{path}: made by an earlier pannier, and its folder cannot be written",
@@ -184,6 +187,21 @@ def version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
+def mark(migrations: tuple[Migration, ...]) -> int:
+    """What tells a database from the others, by its first migration's name (`application_id`)."""
+    return zlib.crc32(migrations[0].name.encode()) & 0x7FFFFFFF
+
+
+def _check_mark(db: sqlite3.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
+    """Raises PannierError for a file that was made for something else. Early ones have no mark."""
+    found = int(db.execute("PRAGMA application_id").fetchone()[0])
+    if found not in (0, mark(migrations)):
+        raise PannierError(
+            f"{path} is the database of something else",
+            f"Each has a file of its own: look at {', '.join(VARIABLES.values())}.",
+        )
+
+
 def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
     """Bring the tables to their present form, or leave them as they are.
 
@@ -198,6 +216,8 @@ def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
             raise LaterForm(
                 f"made by a later pannier: its form is {done}, known are 1 to {len(migrations)}"
             )
+        if not done:
+            db.execute(f"PRAGMA application_id = {mark(migrations)}")
         for migration in migrations[done:]:
             for statement in _statements(migration.script):
                 db.execute(statement)

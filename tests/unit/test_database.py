@@ -9,6 +9,7 @@ import pytest
 from pannier.database import VARIABLES, connect, database_file
 from pannier.errors import PannierError
 from pannier.paths import Home
+from pannier.sandbox.records import open_records
 from pannier.threads.schema import MIGRATIONS
 
 
@@ -54,6 +55,26 @@ def test_what_is_no_file_is_said_to_be_none(home: Home, named: str, write: bool)
     with pytest.raises(PannierError, match="is no regular file") as caught:
         opened(home, named, write=write)
     assert "Name a file" in caught.value.hint
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_two_databases_have_two_files(home: Home, write: bool) -> None:
+    """One that was made for something else is neither read as ours nor changed."""
+    path = home.root / "one.db"
+    connect(path, write=True, migrations=MIGRATIONS).close()
+    with pytest.raises(PannierError, match="something else") as caught, open_records(path):
+        pass
+    assert "PANNIER_SANDBOX_DB_PATH" in caught.value.hint
+    connect(path, write=write, migrations=MIGRATIONS).close()
+
+
+def test_a_database_from_before_there_was_a_mark_is_ours(home: Home) -> None:
+    """Its mark is 0."""
+    path = home.root / "one.db"
+    db = connect(path, write=True, migrations=MIGRATIONS)
+    db.execute("PRAGMA application_id = 0")
+    db.close()
+    connect(path, write=True, migrations=MIGRATIONS).close()
 
 
 def test_a_path_of_the_person_s_home_is_found_there(
