@@ -16,7 +16,7 @@ from pannier.cli.options import not_empty
 from pannier.cli.progress import build_progress
 from pannier.engine import Engine
 from pannier.errors import UsageError
-from pannier.sending import Letter
+from pannier.sending import Letter, Sent
 from pannier.starting import Start, Starter
 from pannier_hook.messages import LONGEST_TEXT
 
@@ -73,12 +73,7 @@ def command(
         _show_plan(context, letter, how, as_json)
         return 0
     sent = sending.send(home, context.environ, letter)
-    if as_json:
-        context.print_json({**sent.row.as_data(), "problem": sent.problem or None})
-    elif not start:
-        context.say(sent.row.message.id)
-    if sent.problem:
-        context.tell(f"Queued, but not laid into the inbox yet: {sent.problem}")
+    _say_sent(context, sent, as_json, quiet=start)
     if starter is None:
         return 0
     status = starter.run(how, context.tell, partial(build_progress, context)) if how else None
@@ -87,6 +82,15 @@ def command(
     elif status:
         context.tell(f"The client ended with status {status}; what it was told waits again.")
     return status or 0
+
+
+def _say_sent(context: Context, sent: Sent, as_json: bool, *, quiet: bool) -> None:
+    if as_json:
+        context.print_json({**sent.row.as_data(), "problem": sent.problem or None})
+    elif not quiet:
+        context.say(sent.row.message.id)
+    if sent.problem:
+        context.tell(f"Queued, but not laid into the inbox yet: {sent.problem}")
 
 
 def _user(context: Context) -> str:

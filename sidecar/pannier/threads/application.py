@@ -49,14 +49,13 @@ class Applied:
 
     stored: int = 0
     """Messages that were not known before."""
-    thread: int | None = None
-    """None: its session was erased in this thread, and nothing was stored."""
     texts: tuple[Indexed, ...] = ()
     """What is to be put into the full-text index: number, text, place."""
 
 
 def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> Applied:
-    """Store what an event says, in the transaction that is open. A second time adds nothing."""
+    """Store what an event says, in the transaction that is open. A second time adds nothing, nor
+    does a session that was erased with its thread."""
     ids = find_or_make(db, grp, event)
     if ids is None:
         return Applied()
@@ -70,7 +69,7 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
     state = json.dumps(dict(reading.state), separators=(",", ":"))
     now = (state, ids.thread, ids.session)
     db.execute("UPDATE sessions SET state = ?, thread = ? WHERE id = ?", now)
-    return Applied(application.stored, ids.thread, tuple(application.texts))
+    return Applied(application.stored, tuple(application.texts))
 
 
 @dataclass(frozen=True)
