@@ -15,10 +15,11 @@ import posix
 from _stat import S_ISREG
 
 from .clients import EVENTS
+from .jsontext import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .clients import Client
     from .request import Request
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
 LIMIT = 1 << 24
 """The most that is read of a transcript's end, in bytes."""
 
+_BEGIN = "-----BEGIN PANNIER MEMORY "
+_END = "-----END PANNIER MEMORY "
 _REPLACED = b'{"$set":{"messages":'
-# A text part that a hook added, with our first line. Quotes inside of texts are escaped, so no
-# quoted or printed text looks like this.
-_BLOCK = b'{"text":"<hook_context>-----BEGIN PANNIER MEMORY '
 _ANSWER = b'"type":"gemini"'
+_OPENS = "<hook_context>"
+_CLOSES = "</hook_context>"
 
 _EVENT = b'\n{"type":"'
 _PROMPT = b'{"type":"user.message",'
-_REMINDER = b"<system_reminder>\\n-----BEGIN PANNIER MEMORY "
+_REMINDER = "<system_reminder>\n"
 
 
 class Past:
@@ -91,7 +93,7 @@ def judge(log: bytes, *, whole: bool, size: int) -> Past | None:
     replaced = log.rfind(b"\n" + _REPLACED) + 1
     reaches_back = whole or replaced > 0
     counted = log[replaced:]
-    holds = _BLOCK in counted
+    holds = any(_has_block(text) for text in _added_to_messages(counted))
     if not (holds or reaches_back):
         return None
     return Past(holds=holds, answered=_ANSWER in counted, dropped=replaced > 0, size=size)
@@ -101,7 +103,7 @@ def judge_events(log: bytes, *, whole: bool, size: int) -> Past | None:
     """The past by the end of a log of events of `size` bytes, which may be the whole."""
     compacted = _last_compaction(log)
     counted = log[max(0, compacted) :]
-    holds = _prompt_holds_block(counted)
+    holds = any(_has_block(text) for text in _added_to_prompts(counted))
     if not (holds or whole or compacted >= 0):
         return None
     answered = counted.find(_EVENT + b'assistant.message"') >= 0
@@ -118,14 +120,58 @@ def _last_compaction(log: bytes) -> int:
     return -1
 
 
-def _prompt_holds_block(log: bytes) -> bool:
-    """Other events quote prompts, too; a prompt that quotes an event has its quotes escaped."""
-    found = log.find(_REMINDER)
-    while found >= 0:
-        line = log.rfind(b"\n", 0, found) + 1
-        if log.startswith(_PROMPT, line):
+# Anybody can write or quote the block: in a prompt, an answer, a file, a tool's arguments. So it
+# counts only in what hooks added, which the client puts behind a person's words.
+
+
+def _added_to_messages(log: bytes) -> Iterator[str]:
+    """What hooks added to prompts: all of it is the last part of a message, and never the first."""
+    for line in _lines_about_block(log, b'{"text":"' + _OPENS.encode()):
+        changed = line.get("$set")
+        listed = changed.get("messages") if isinstance(changed, dict) else [line]
+        for message in listed if isinstance(listed, list) else ():
+            said = message.get("content") if isinstance(message, dict) else None
+            if not isinstance(said, list) or len(said) < 2 or message.get("type") != "user":
+                continue
+            text = said[-1].get("text") if isinstance(said[-1], dict) else None
+            if isinstance(text, str) and text.startswith(_OPENS) and text.endswith(_CLOSES):
+                yield text[len(_OPENS) : -len(_CLOSES)]
+
+
+def _added_to_prompts(log: bytes) -> Iterator[str]:
+    """What hooks added to prompts. Other events quote prompts, too."""
+    for line in _lines_about_block(log, _PROMPT):
+        data = line.get("data")
+        if line.get("type") != "user.message" or not isinstance(data, dict):
+            continue
+        typed, seen = data.get("content"), data.get("transformedContent")
+        if isinstance(typed, str) and isinstance(seen, str):
+            behind = seen.partition(typed)[2] if typed and typed in seen else seen
+            yield behind.partition(_REMINDER)[2]
+
+
+def _lines_about_block(log: bytes, sign: bytes) -> Iterator[dict[str, object]]:
+    """The objects on lines that name the block and hold `sign`, the last one first."""
+    end = len(log)
+    while (found := log.rfind(_BEGIN.encode(), 0, end)) >= 0:
+        begin = log.rfind(b"\n", 0, found) + 1
+        line, end = log[begin : _end_of_line(log, found)], begin
+        if sign not in line:
+            continue
+        try:
+            value = loads(line.decode("utf-8", "replace"))
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _has_block(added: str) -> bool:
+    """Whether the block stands in it whole, among what other hooks added."""
+    lines = added.split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith(_BEGIN) and _END + line[len(_BEGIN) :] in lines[number:]:
             return True
-        found = log.find(_REMINDER, _end_of_line(log, found))
     return False
 
 

@@ -150,6 +150,29 @@ def test_a_quoted_block_is_not_the_block(session: Session) -> None:
     assert session.prompt()
 
 
+def test_a_block_that_a_person_writes(session: Session) -> None:
+    """A prompt that quotes the reminder with the block does not count, wherever it stands in it."""
+    block = "-----BEGIN PANNIER MEMORY 0-----\nx\n-----END PANNIER MEMORY 0-----"
+    quoted = f"<system_reminder>\n{block}\n</system_reminder>"
+    for text in (quoted, f"Look:\n\n{quoted}", f"{quoted}\n?"):
+        session.write({"type": "session.start", "data": {}})
+        seen = f"<current_datetime>now</current_datetime>\n\n{text}"
+        session.write(
+            {"type": "user.message", "data": {"content": text, "transformedContent": seen}}
+        )
+    assert session.prompt()
+    session.write(ANSWER)
+    assert session.prompt() == ""
+
+
+def test_another_hook_beside_it(session: Session) -> None:
+    """Where the client keeps what several hooks add, the memory is found among it."""
+    block = "-----BEGIN PANNIER MEMORY 0-----\nx\n-----END PANNIER MEMORY 0-----"
+    assert session.prompt(shown=f"MINE\n{block}\nMINE")
+    session.write(ANSWER)
+    assert session.prompt() == ""
+
+
 def test_another_hook_that_takes_its_place(session: Session) -> None:
     """The client keeps one hook's text: when it is not ours, each prompt tries again and the spool
     says so."""

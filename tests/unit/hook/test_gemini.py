@@ -160,13 +160,15 @@ class Chat:
         with self.file.open("a") as log:
             log.writelines(f"{line}\n" for line in lines)
 
-    def prompt(self) -> Answer:
-        """The hook's answer to a prompt; the client records both before it asks the model."""
+    def prompt(self, *, before: str = "", after: str = "") -> Answer:
+        """The hook's answer to a prompt; the client records both before it asks the model, and
+        joins to it what other hooks say `before` and `after` it."""
         told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(self.file)}
         answer = self.world.run("user-prompt", "--client", "gemini", stdin=told)
         parts = [{"text": "Hello"}]
-        if answer.out:
-            shown = answer.context.replace("<", "&lt;").replace(">", "&gt;")
+        given = (before, answer.context if answer.out else "", after)
+        if shown := "\n".join(text for text in given if text):
+            shown = shown.replace("<", "&lt;").replace(">", "&gt;")
             parts.append({"text": f"<hook_context>{shown}</hook_context>"})
         self.write(json.dumps({"type": "user", "content": parts}, separators=(",", ":")))
         return answer
@@ -229,6 +231,47 @@ def test_quoted_block_is_not_the_block(world: World) -> None:
     quoted = json.dumps('{"text":"<hook_context>-----BEGIN PANNIER MEMORY 0-----')
     chat.write(f'{{"type":"user","content":[{{"functionResponse":{{"output":{quoted}}}}}]}}')
     assert chat.prompt().out
+
+
+@pytest.mark.parametrize(("before", "after"), [("MINE", ""), ("", "MINE"), ("<MINE>\n", "MINE")])
+def test_beside_the_context_of_another_hook(world: World, before: str, after: str) -> None:
+    """A hook of a person that adds something to each prompt does not bring the memory again, nor
+    does one that lets a turn go on."""
+    chat = Chat(world)
+    world.start("gemini")
+    assert chat.prompt(before=before, after=after).out
+    for _ in range(2):
+        chat.write(ANSWER)
+        assert chat.prompt(before=before, after=after).out == b""
+    chat.write(EMPTIED)
+    assert chat.prompt(before=before, after=after).out
+
+
+BLOCK = "-----BEGIN PANNIER MEMORY 00-----\nx\n-----END PANNIER MEMORY 00-----"
+SHOWN = {"text": f"<hook_context>{BLOCK}</hook_context>"}
+HELLO = {"text": "Hello"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "user", "content": [SHOWN]},
+        {"type": "user", "content": [HELLO, SHOWN, HELLO]},
+        {"type": "user", "content": [HELLO], "displayContent": [HELLO, SHOWN]},
+        {"type": "user", "content": [HELLO, {"text": BLOCK}]},
+        {"type": "user", "content": [HELLO, {"text": "<hook_context>> " + BLOCK[:40]}]},
+        {"type": "gemini", "content": [HELLO, SHOWN]},
+        {"type": "gemini", "toolCalls": [{"args": {"content": [HELLO, SHOWN], "type": "user"}}]},
+        {"type": "gemini", "toolCalls": [{"args": {"$set": {"messages": [HELLO, SHOWN]}}}]},
+    ],
+)
+def test_a_block_that_no_hook_added(world: World, message: dict[str, object]) -> None:
+    """What a person, a file or the model says is not the memory, in whatever it is wrapped."""
+    for whole in (message, {"$set": {"messages": [message]}}):
+        chat = Chat(world)
+        world.start("gemini")
+        chat.write(json.dumps(whole, separators=(",", ":")))
+        assert chat.prompt().out
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "null"])
