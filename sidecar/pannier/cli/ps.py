@@ -46,10 +46,13 @@ def command(
     if folder is not None:
         groups.get(home, folder)
     if with_past:
-        _show_past(
-            context, history(home, context.environ, _engine(context), folder, limit), as_json
-        )
-        return
+        past = history(home, context.environ, _engine(context), folder, limit)
+        _show_past(context, past, as_json)
+    else:
+        _show_present(context, home, folder, as_json)
+
+
+def _show_present(context: Context, home: Home, folder: str | None, as_json: bool) -> None:
     engine = Engine.find(context.environ)
     found = engine.containers(str(home.root), folder)
     left = {c.id for c in found if running.left_behind(engine, c)}
