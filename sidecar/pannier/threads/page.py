@@ -81,6 +81,9 @@ def _inner_of(message: MessageRow, turns: Mapping[int, TurnRow]) -> str:
     """What sets it apart from the main conversation: a sub-agent, or an inner turn."""
     if message.inner:
         return f"agent {message.inner}"
+    if message.kind == "compaction":
+        # It changes what the main conversation goes on from, in whichever turn it was made.
+        return ""
     turn = turns.get(message.turn) if message.turn else None
     return f"turn {turn.id}" if turn is not None and not turn.counts else ""
 

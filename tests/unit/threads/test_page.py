@@ -98,6 +98,25 @@ def test_inner_work_is_one_line() -> None:
     assert "Back to" not in text
 
 
+def test_a_compaction_in_a_turn_of_its_own_is_said() -> None:
+    """Where a client compacts without being asked, or a person asks for nothing else."""
+    text = page(
+        [
+            said(1, "person"),
+            said(2, "client", "summary", kind="compaction", turn=2, parent=1),
+            said(3, "agent", turn=2, parent=2),
+            said(4, "person", turn=3, parent=3),
+        ],
+        turn(1),
+        turn(2, task=True),
+        turn(3),
+    )
+    assert "*The context was compacted here, m2.*" in text
+    assert "*Inner work, m3: 1 message.*" in text
+    assert "Back to" not in text
+    assert "It goes on" not in text
+
+
 def test_a_rewind_and_a_compaction_are_said() -> None:
     """Where the thread went back, what follows says after which message it goes on."""
     text = page(

@@ -144,6 +144,8 @@ def _said(record: _Record, said: Sequence[Said]) -> Iterator[Entry]:
     elif any(one.role == "agent" for one in said):
         yield from _works(record, turn)
         record.rollout.answered |= said[-1].kind == "text"
+    elif turn and record.rollout.ended == turn and items.is_prolonging(record.payload):
+        yield from _works(record, turn)
     yield from _messages(record, said)
 
 

@@ -123,6 +123,12 @@ def turn_of(payload: Json) -> str:
     return text(member(payload, "internal_chat_message_metadata_passthrough").get("turn_id"))
 
 
+def is_prolonging(payload: Json) -> bool:
+    """Whether a stop hook makes the agent go on. Asked of what no person said."""
+    hooks = (_HOOK_PROMPT.fullmatch(part) for part in _parts(payload))
+    return text(payload.get("role")) == "user" and any(hooks)
+
+
 def _message(payload: Json, metadata: Json) -> Iterator[Said]:
     role = text(payload.get("role"))
     if role == "assistant":

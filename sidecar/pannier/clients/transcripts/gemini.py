@@ -174,7 +174,8 @@ def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entr
         log.know(id, position)
         if any(one.asks for one in said):
             yield from _asked(place, id, said)
-    if not log.open and log.last and any(one.role == "agent" for one in new):
+    goes_on = known is None and records.is_prolonging(record, said)
+    if not log.open and log.last and (goes_on or any(one.role == "agent" for one in new)):
         # It goes on: by a hook of the person's own, or the answer came late.
         log.open = log.last
         yield TurnBegins(log.last, new[0].at, log.inner)

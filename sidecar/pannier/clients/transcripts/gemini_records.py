@@ -103,6 +103,16 @@ def spent(record: Json) -> Spent | None:
     )
 
 
+def is_prolonging(record: Json, said: Sequence[Said]) -> bool:
+    """Whether a person's own hook makes the agent go on: its words stand where a prompt's would,
+    beside the display of what the person typed before."""
+    plain = _plain(record)
+    if record.get("type") != "user" or not plain or _SHELL.match(plain[0]):
+        return False
+    by_client = all(one.role in ("client", "pannier") and not one.asks for one in said)
+    return by_client and bool(_plain(record, "displayContent"))
+
+
 def is_context(record: Json) -> bool:
     """Whether the client wrote it to begin a session with: the date, the folders."""
     plain = _plain(record)

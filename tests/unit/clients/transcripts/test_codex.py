@@ -199,6 +199,32 @@ def test_a_revert_goes_back() -> None:
     assert len({m.key for m in said}) == len(said) == 7
 
 
+def _user(text: str) -> dict[str, Any]:
+    passed = {"internal_chat_message_metadata_passthrough": {"turn_id": "t1"}}
+    return _item(type="message", role="user", content=[{"text": text}], **passed)
+
+
+def test_a_hook_of_ones_own_prolongs_the_turn() -> None:
+    """What it says belongs to the turn, as does the answer; what comes after an abort does not."""
+    begun = _event(type="task_started", turn_id="t1")
+    answers = [_item(type="message", role="assistant", content=[{"text": n}]) for n in "ab"]
+    records = [begun, _user("Hello"), answers[0]]
+    after = [_user('<hook_prompt hook_run_id="1">go on</hook_prompt>'), answers[1]]
+    marker = _user("<turn_aborted>\nx\n</turn_aborted>")
+    numbered = [{"ordinal": n, **one} for n, one in enumerate([*records, *after, marker])]
+    given = [
+        _given(*numbered[:3], kind="stop"),
+        _given(*numbered[3:5], kind="stop"),
+        _given(numbered[5]),
+    ]
+    said = [told(reading.entries) for reading in read_all("codex", given)]
+    assert said == [
+        ["begin", "person text: Hello", "agent text: a", "succeeded"],
+        ["begin", "client text: go on", "agent text: b", "succeeded"],
+        [],
+    ]
+
+
 def test_a_message_of_the_queue_begins_a_turn() -> None:
     """What a stop hook of ours says has our role, in a turn of its own within Codex's."""
     found = entries("codex", "stop-hook")

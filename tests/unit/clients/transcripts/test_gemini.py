@@ -151,8 +151,8 @@ def test_a_hook_of_ones_own_prolongs_the_turn() -> None:
         "person text: begin it",
         "agent text: part one",
         "succeeded",
-        "client text: do the rest too",
         "begin",
+        "client text: do the rest too",
         "agent text: part two",
         "succeeded",
     ]
@@ -160,9 +160,14 @@ def test_a_hook_of_ones_own_prolongs_the_turn() -> None:
 
 
 def test_a_line_for_the_shell_is_no_prompt() -> None:
-    """What a person runs in the shell mode is told to the model, and nobody answers."""
+    """What a person runs in the shell mode is told to the model, and nobody answers: also after a
+    turn, which it does not prolong."""
     said = "I ran the following shell command:\n```sh\nls\n```\n\nThis produced …"
     assert _said(_user("a", said)) == [f"client text: {said}"]
+    first = _given(_user("a", "one"), _model("b", "ok"), kind="stop", last="ok")
+    then = _given(_user("c", said, displayContent=[{"text": "one"}]))
+    readings = read_all("gemini", [first, then])
+    assert told(readings[1].entries) == [f"client text: {said}"]
 
 
 def test_a_dropped_prompt_stays_as_a_failed_turn() -> None:
