@@ -21,7 +21,6 @@ from pannier.threads.store import open_store, threads_file
 
 # A session id is a claim of the container: none that a client would take for an option.
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
-_NO_ENDS = Ends(tty=False, stdin=False)
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,8 @@ class Starter:
         """Start the client with what waits, and again with what came meanwhile. Returns its own
         status; None if another process started it already: it receives the messages.
 
-        With status 0 the messages were delivered; otherwise they wait again. Where a hook was
+        With status 0 the messages were delivered; otherwise, also when this process was told to
+        end meanwhile (128 + N after a signal N), they wait again. Where a hook was
         quicker, there is nothing to tell, and nothing is started.
         """
         status: int | None = None
@@ -119,9 +119,13 @@ class Starter:
         return status
 
     def _tell(self, how: Start, taken: list[Waiting], tell: Tell, building: Building) -> int:
+        signals: list[int] = []
+        ends = Ends(tty=False, stdin=False, heard=signals.append)
         status = None
         try:
-            status = self._start(how, how.command(inbox.prompt_of(taken)), tell, building)
+            status = self._start(how, how.command(inbox.prompt_of(taken)), tell, building, ends)
+            # Gemini CLI ends with 0 also when it was told to end in the middle of its turn.
+            status = status or (128 + signals[0] if signals else 0)
             return status
         finally:
             with open_queue(queue_file(self.home, self.environ)) as queue:
@@ -130,11 +134,13 @@ class Starter:
                 else:
                     inbox.put_back(queue, self.home.group(self.folder), taken)
 
-    def _start(self, how: Start, command: tuple[str, ...], tell: Tell, building: Building) -> int:
+    def _start(
+        self, how: Start, command: tuple[str, ...], tell: Tell, building: Building, ends: Ends
+    ) -> int:
         if how.inside is None:
             wish = Wish(self.folder, thread=self.thread, entrypoint=command[0], args=command[1:])
             plan = launch.decide(self.home, wish, self.environ)
-            return launch.run(self.engine, self.home, plan, self.environ, tell, building, _NO_ENDS)
+            return launch.run(self.engine, self.home, plan, self.environ, tell, building, ends)
         program = running.decide_exec(
             self.engine,
             self.home,
@@ -145,4 +151,4 @@ class Starter:
             entrypoint=command[0],
             args=command[1:],
         )
-        return running.exec_in(self.engine, self.home, program, _NO_ENDS)
+        return running.exec_in(self.engine, self.home, program, ends)

@@ -15,6 +15,7 @@ from tests.engine.person import Person
 
 # Says what it was started with, to the spool, too; a file of the group tells how it ends and when.
 CLIENT = """#!/bin/sh
+trap 'exit 0' TERM INT HUP  # As Gemini CLI does.
 echo "thread $PANNIER_THREAD"
 for word in "$@"; do echo "word $word"; done
 for prompt in "$@"; do :; done
@@ -152,6 +153,27 @@ def test_two_senders_at_once_start_one_client_after_the_other(scout: Person) -> 
         said, _ = sender.communicate(timeout=120)
     assert said.index("first") < said.index("thread main") < said.index("second")
     assert waiting(scout) == 0
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["run", "exec"])
+def test_who_is_told_to_end_while_the_client_works_loses_nothing(
+    scout: Person, inside: bool
+) -> None:
+    """Also when the client then ends as if all were well."""
+    if inside:
+        scout.pannier("up", "scout")
+    (scout.group("scout") / "files/wait").touch()
+    argv = scout.argv("send", "scout", "hello", "--start")
+    with subprocess.Popen(
+        argv, cwd=scout.root, env=scout.environ, stdout=subprocess.PIPE, stderr=-1, text=True
+    ) as sender:
+        assert sender.stdout is not None
+        assert sender.stdout.readline() == "thread main\n"
+        sender.terminate()
+        _, errors = sender.communicate(timeout=60)
+    assert sender.returncode == 128 + 15, errors
+    assert "waits again" in errors
+    assert waiting(scout) == 1
 
 
 def test_who_is_killed_while_the_client_works_loses_nothing(scout: Person) -> None:

@@ -29,6 +29,8 @@ class Ends:
     stdin: bool
     """Something can be read. A terminal that only stands at the input, as in
     `pannier run scout -- -p hello | less`, is not handed on: the program would wait for it."""
+    heard: Callable[[int], None] = lambda _number: None
+    """Told of each signal that is handed on to the program."""
 
     @classmethod
     def here(cls) -> Ends:
@@ -77,6 +79,7 @@ def foreground(
     def received(number: int, _frame: FrameType | None) -> None:
         if not begun:
             raise Interrupted(number)
+        ends.heard(number)
         if forward is not None:
             forward(number)
         else:
