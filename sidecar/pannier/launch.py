@@ -266,20 +266,29 @@ def up(
     """
     folder = plan.group.folder
     ready = make_ready(home, plan, environ, tell)
+    if there := _up_already(engine, home, ready, tell):
+        return there  # An image that it does not need may take minutes.
     gate = ensure_image(engine, home, ready, building)
     with running.one_start(home, folder, plan.client.name):
-        for there in engine.containers(str(home.root), folder):
-            same = running.is_up(there) and there.client == plan.client.name
-            if same and not engine.at_gate(there.id):
-                if old := Comparison(engine, home).outdated(there, ready.group):
-                    tell(f"{old}. {old.advice}")
-                else:
-                    tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
-                return there
+        if there := _up_already(engine, home, ready, tell):
+            return there
         running.report_left_behind(engine, home, folder, tell)
         started = _start_idling(engine, home, ready, environ, gate=gate)
         Recorder(home, environ).began(look(engine, started))
     return next(c for c in engine.containers(str(home.root), folder) if c.id == started)
+
+
+def _up_already(engine: Engine, home: Home, ready: Plan, tell: Tell) -> Container | None:
+    folder = ready.group.folder
+    for there in engine.containers(str(home.root), folder):
+        same = running.is_up(there) and there.client == ready.client.name
+        if same and not engine.at_gate(there.id):
+            if old := Comparison(engine, home).outdated(there, ready.group):
+                tell(f"{old}. {old.advice}")
+            else:
+                tell(f"{there.name} is up already; to start anew: pannier stop {folder}")
+            return there
+    return None
 
 
 def _start_idling(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
 
 from pannier import clients, groups
 from pannier.engine import Container, Engine, images
-from pannier.errors import ImageNotFound
+from pannier.errors import ImageNotFound, PannierError
 from pannier.groups import Group
 from pannier.paths import Home
 
@@ -73,6 +75,15 @@ class Comparison:
             except ImageNotFound:
                 self._ids[tag] = ""
         return self._ids[tag]
+
+
+def warn(
+    engine: Engine, home: Home, container: Container, group: Group, tell: Callable[[str], None]
+) -> None:
+    """Say that a container is outdated to who is about to use it; that never hinders them."""
+    with suppress(PannierError):
+        if found := Comparison(engine, home).outdated(container, group):
+            tell(f"{found}. {found.advice}")
 
 
 def is_earlier(container: Container, now: str, there: str, *, own: bool) -> bool:

@@ -13,6 +13,7 @@ from pannier.engine import Container, Engine
 from pannier.engine.terminal import Ends
 from pannier.errors import PannierError, UsageError
 from pannier.launch import Building, Tell, Wish
+from pannier.outdated import warn
 from pannier.paths import Home
 from pannier.threads import inbox
 from pannier.threads.intake import take_in
@@ -141,6 +142,7 @@ class Starter:
             wish = Wish(self.folder, thread=self.thread, entrypoint=command[0], args=command[1:])
             plan = launch.decide(self.home, wish, self.environ)
             return launch.run(self.engine, self.home, plan, self.environ, tell, building, ends)
+        warn(self.engine, self.home, how.inside, groups.get(self.home, self.folder), tell)
         program = running.decide_exec(
             self.engine,
             self.home,

@@ -494,7 +494,7 @@ def test_every_container_of_a_group_has_the_group_s_name(person: Person) -> None
 
 
 def test_a_container_on_an_earlier_image_is_told(engine: Engine, person: Person) -> None:
-    """By `ps`, `doctor` and the daemon, with the way out. It goes on running."""
+    """By `ps`, `up`, `exec`, `doctor` and the daemon, with the way out. It goes on running."""
     name = person.pannier("up", "scout").strip()
     doctor = person.pannier("doctor", check=False)
     assert f"container {name} runs image pannier-claude:" in doctor
@@ -503,6 +503,10 @@ def test_a_container_on_an_earlier_image_is_told(engine: Engine, person: Person)
     person.home.settings.write_text("base_image: debian:another-one\n")
     told = person.run("ps")
     assert "running (earlier image)" in told.stdout
+    again = person.run("up", "scout")
+    assert (again.returncode, again.stdout) == (0, f"{name}\n")  # And no image was built for that.
+    assert "on an earlier image" in again.stderr
+    assert "on an earlier image" in person.run("exec", "scout", "--entrypoint", "true").stderr
     way_out = "pannier stop scout && pannier up scout"
     assert way_out in told.stderr
     assert f"{name} is up on an earlier image" in person.pannier("doctor", check=False)

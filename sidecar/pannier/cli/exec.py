@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from pannier import running
+from pannier import groups, running
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty, program_options
 from pannier.engine import Engine
+from pannier.outdated import warn
 
 
 @click.command("exec")
@@ -49,6 +50,7 @@ def command(
         entrypoint=entrypoint,
         args=args,
     )
+    warn(engine, home, program.container, groups.get(home, folder), context.tell)
     if not dry_run:
         return running.exec_in(engine, home, program)
     facts = {
