@@ -255,7 +255,8 @@ def _duration(seconds: float) -> str:
     for length, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
+    whole = round(seconds)
+    return f"{whole} second{'' if whole == 1 else 's'}"
 
 
 def _rejected(group: Group, found: Reports) -> Iterator[Finding]:

@@ -141,3 +141,9 @@ def test_a_database_that_cannot_be_read_is_a_problem(hands: Hands) -> None:
     assert found.level == "problem"
     assert "threads.db: file is not a database" in found.message
     assert found.advice
+
+
+def test_a_duration_is_in_words() -> None:
+    """In the unit that a person would take."""
+    said = [doctor._duration(seconds) for seconds in (0.2, 1, 119, 120, 7_300, 200_000)]
+    assert said == ["0 seconds", "1 second", "119 seconds", "2 minutes", "2 hours", "2 days"]
