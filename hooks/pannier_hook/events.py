@@ -131,8 +131,8 @@ class Event(_Frozen):
     the sub-agent's whose event it is; each "" when unknown. `details` by kind, as above. `body` is
     whole lines of the transcript `log` (a very long line may go over several parts).
 
-    Texts are cut at their limits, and what is no Unicode in them becomes U+FFFD; all but what was
-    said or done is made one clean line.
+    Texts are cut at their limits, and what is no Unicode in them becomes U+FFFD. What was said or
+    done ends with an ellipsis when it is cut; every other text is made one clean line.
     """
 
     __slots__ = (
@@ -220,7 +220,9 @@ class Event(_Frozen):
         return self.header() + self.body
 
     def _header(self, longest: int) -> bytes:
-        details = (f"{quote(name)}:{quote(text[:longest])}" for name, text in self.details.items())
+        details = (
+            f"{quote(name)}:{quote(_cut(text, longest))}" for name, text in self.details.items()
+        )
         members = [
             f'"v":{FORMAT}',
             f'"kind":{quote(self.kind)}',
@@ -250,7 +252,11 @@ def decode(data: bytes) -> Event:
 def _bounded(name: str, text: str) -> str:
     if name not in SAID:
         return one_line(text, LONGEST_TEXT)
-    return text[:LONGEST_SAID].encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return _cut(text, LONGEST_SAID).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _json(flag: bool) -> str:

@@ -76,9 +76,11 @@ def exchange(
 
 
 def _request(options: Options) -> Request:
-    from .request import DEADLINE, Request, read_request, read_tool_request
+    from .request import DEADLINE, Request, read_request
 
     if options.event == "post-tool":
+        from .toolrequest import read_tool_request
+
         return read_tool_request()
     if options.event == "session-start":
         return Request({}) if options.source else read_request()

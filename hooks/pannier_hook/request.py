@@ -8,15 +8,20 @@ import time
 
 from .jsontext import loads, raw_members, string_before_cut
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LIMIT = 1 << 20
-"""The most that is read, in bytes."""
+"""The most that is looked at, in bytes; of what a tool did, it is more (`toolrequest`)."""
 STREAM_LIMIT = 64 << 20
 """The most that is taken from a client that has more to say, in bytes."""
 DEADLINE = 1.0
 """The longest that reading takes, in seconds."""
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
+"""The most that is read at once, in bytes."""
 _DRAIN = 0.5
-"""The longest that reading what is thrown away takes, in seconds."""
+"""The longest that reading beyond the input's limit takes, in seconds."""
 _LONG = frozenset(
     {
         "prompt",
@@ -117,18 +122,18 @@ def read_request(fd: int = 0, *, tolerate_cut: bool = False, deadline: float = D
     return _beginning(fd, data)
 
 
-def read_tool_request(fd: int = 0) -> Request:
-    """Read what a tool did from `fd`, as much as the input's limit allows: of the member that the
-    limit cuts, the beginning of its JSON. Raises OSError."""
-    return _beginning(fd, read(fd)[0])
-
-
 def _beginning(fd: int, data: bytes) -> Request:
     """What there is in the beginning of a JSON object. What goes beyond the input's limit is read
     and thrown away, for a client that writes must not find its end closed."""
-    if len(data) == LIMIT:
-        _drain(fd, STREAM_LIMIT - LIMIT)
-    members, (cut, rest) = raw_members(data.decode("utf-8", "replace"))
+    if len(data) > LIMIT:
+        for _ in more(fd, STREAM_LIMIT - LIMIT):
+            pass
+    return members_of(data[:LIMIT].decode("utf-8", "replace"))
+
+
+def members_of(text: str) -> Request:
+    """The members of a JSON object of which the end may be missing."""
+    members, (cut, rest) = raw_members(text)
     values = {name: value for name, (value, _) in members.items()}
     raw = {name: text for name, (_, text) in members.items()}
     if cut in _LONG and (text := string_before_cut(rest)):
@@ -138,20 +143,22 @@ def _beginning(fd: int, data: bytes) -> Request:
     return Request(values, raw)
 
 
-def _drain(fd: int, most: int) -> None:
+def more(fd: int, most: int) -> Iterator[bytes]:
+    """What comes beyond the input's limit: at most `most` bytes, and not for long."""
     until = time.monotonic() + _DRAIN
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     while most > 0 and (left := until - time.monotonic()) > 0 and poll.poll(left * 1000):
-        chunk = posix.read(fd, min(_CHUNK, most))
+        chunk = posix.read(fd, min(CHUNK, most))
         if not chunk:
             return
         most -= len(chunk)
+        yield chunk
 
 
 def read(fd: int, *, limit: int = LIMIT, deadline: float = DEADLINE) -> tuple[bytes, bool]:
-    """The bytes of `fd`, and whether that is all: read to its end, to `limit` bytes, or until
-    `deadline` seconds have passed.
+    """The bytes of `fd`, and whether that is all: read to its end, to one byte more than `limit`,
+    or until `deadline` seconds have passed.
 
     A client that leaves its end open is not waited for: a whole object, and nothing more to read,
     is all. A terminal counts as empty: nobody is asked to type. Raises OSError.
@@ -169,13 +176,13 @@ def read(fd: int, *, limit: int = LIMIT, deadline: float = DEADLINE) -> tuple[by
             left = until - time.monotonic()
             if left <= 0 or not poll.poll(left * 1000):
                 return data, False
-        chunk = posix.read(fd, min(_CHUNK, limit + 1 - len(data)))
+        chunk = posix.read(fd, min(CHUNK, limit + 1 - len(data)))
         if not chunk:
             return data, True
         data += chunk
         if time.monotonic() >= until:
             break
-    return data[:limit], False
+    return data, False
 
 
 def _object(data: bytes) -> dict[str, object]:

@@ -180,7 +180,8 @@ def test_an_earlier_hook_told_nothing_else() -> None:
 
 
 def test_a_long_text_is_cut_and_can_be_read() -> None:
-    """However much a header's text grows when written, the file stays within its bounds."""
+    """However much a header's text grows when written, the file stays within its bounds; what was
+    cut says so."""
     event = Event(
         "post-tool", id=ID, at=1, details={"input": "é" * (2 << 20), "output": "\x01" * (2 << 20)}
     )
@@ -188,7 +189,9 @@ def test_a_long_text_is_cut_and_can_be_read() -> None:
     assert len(data) <= events.HEADER_LIMIT
     read = decode(data)
     assert len(read.details["input"]) > 100_000
-    assert event.details["output"].startswith(read.details["output"])
+    for name in ("input", "output"):
+        assert read.details[name].endswith("…")
+        assert event.details[name].startswith(read.details[name][:-1])
 
 
 def test_frozen() -> None:

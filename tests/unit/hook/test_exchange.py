@@ -269,6 +269,60 @@ def test_a_huge_tool_output(world: World) -> None:
     assert 1_000_000 < len(event.details["output"]) <= 1 << 20
 
 
+WROTE = {"file_path": "/w/a.txt", "content": 'say "é🙂"\n' * 200_000}
+"""What a tool was asked: 3 MB of it."""
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"tool_name": "w", "tool_input": WROTE, "tool_response": "done", "tool_use_id": "c-1"},
+        {"tool_input": WROTE, "tool_response": {"llmContent": "done"}, "tool_use_id": "c-1"}
+        | {"session_id": "s-1", "tool_name": "w"},
+    ],
+)
+def test_what_stands_behind_a_long_input(
+    world: World, members: dict[str, object], ascii_only: bool
+) -> None:
+    """A call that wrote a large file keeps its result and its id, in any order; the input says
+    that it was cut, and is JSON still."""
+    stdin = json.dumps({"session_id": "s-1", **members}, ensure_ascii=ascii_only).encode()
+    answer = world.run("post-tool", "--client", "qwen", stdin=stdin)
+    assert (answer.status, answer.err) == (0, "")
+    (event,) = told(world)
+    details = event.details
+    assert [details[name] for name in ("tool", "call", "output")] == ["w", "c-1", "done"]
+    kept = json.loads(details["input"])
+    assert kept["file_path"] == "/w/a.txt"
+    assert kept["content"].endswith("…")
+    assert WROTE["content"].startswith(kept["content"][:-1])
+    assert 1_000_000 < len(details["input"]) <= 1 << 20
+
+
+def test_what_stands_behind_a_long_output(world: World) -> None:
+    """A result of 30 MB before the tool's name and the call's id leaves both."""
+    members = {"tool_response": "x" * 30_000_000, "tool_use_id": "c-1", "tool_input": {"a": 1}}
+    stdin = json.dumps({**members, "tool_name": "r"}).encode()
+    world.run("post-tool", "--client", "custom", stdin=stdin)
+    (event,) = told(world)
+    assert [event.details[name] for name in ("tool", "call", "input")] == ["r", "c-1", '{"a": 1}']
+    output = event.details["output"]
+    assert 1_000_000 < len(output) <= 1 << 20
+    assert output == "x" * (len(output) - 1) + "…"
+
+
+def test_a_huge_output_of_many_small_values(world: World) -> None:
+    """What stands before it is kept, and its beginning; the client can write all of it."""
+    members = {"tool_use_id": "c-1", "tool_name": "r", "tool_response": list(range(2_000_000))}
+    answer = world.run("post-tool", "--client", "custom", stdin=json.dumps(members).encode())
+    assert (answer.status, answer.err) == (0, "")
+    (event,) = told(world)
+    assert [event.details[name] for name in ("tool", "call")] == ["r", "c-1"]
+    assert event.details["output"].startswith("[0, 1, 2")
+    assert len(event.details["output"]) == 1 << 20
+
+
 # ---- nothing disturbs the agent ----------------------------------------------------------------
 
 ALL = ("session-start", "user-prompt", "post-tool", "stop", "pre-compact", "session-end")
