@@ -66,13 +66,26 @@ def exchange(
         complain(options, problem)
     # Of several entries of one event, the last tells of it: it has the least to print.
     try:
-        if options.part is None or options.part[0] == options.part[1]:
+        last = options.part is None or options.part[0] == options.part[1]
+        if last and not _is_known(options, client, request):
             from .telling import tell
 
             tell(options, client, request, until)
     finally:
         if taken:
             _delivered(options, client, request, taken)
+
+
+def _is_known(options: Options, client: Client, request: Request) -> bool:
+    """Whether the sidecar would learn nothing: of a session that goes on the transcript tells, and
+    no session was left behind. A resume has to be quick."""
+    resumed = options.event == "session-start" and (options.source or request.source) == "resume"
+    if not resumed or not client.transcript:
+        return False
+    try:
+        return not posix.listdir(f"{options.spool}/sessions")
+    except OSError:
+        return True
 
 
 def _request(options: Options) -> Request:

@@ -69,6 +69,13 @@ def test_a_session_is_told(world: World, client: str) -> None:
     assert {file.parent.name for file in world.spool.glob("*/*")} <= {"cursors"}
 
 
+@pytest.mark.parametrize("client", [*TRANSCRIPT, *OTHERS])
+def test_a_resume_is_told_where_nothing_else_tells_it(world: World, client: str) -> None:
+    """A transcript knows that its session goes on."""
+    call(world, client, "session-start", source="resume")
+    assert len(told(world)) == (client not in TRANSCRIPT)
+
+
 @pytest.mark.parametrize(
     ("members", "details"),
     [

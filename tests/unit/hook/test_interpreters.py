@@ -80,7 +80,7 @@ def test_hand_over(old_world: World) -> None:
     log.write_text("é\n" * 5_000_000)
     told: dict[str, object] = {"session_id": "s-1", "transcript_path": str(log)}
     for event in ("session-start", "user-prompt", "stop", "session-end"):
-        answer = old_world.run(event, "--client", "claude", stdin={"source": "resume", **told})
+        answer = old_world.run(event, "--client", "claude", stdin={"source": "fork", **told})
         assert (answer.status, answer.out, answer.err, answer.errors) == (0, b"", "", [])
     old_world.run("post-tool", "--client", "qwen", stdin={"tool_input": {"a": 1}, **told})
     found = [event for _, event in old_world.events()]
