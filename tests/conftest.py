@@ -46,9 +46,10 @@ def real_home() -> Path:
 
 
 def pytest_configure() -> None:
-    """Started in a shell's background, pytest and all of its children would ignore Ctrl-C."""
+    """Started in a shell's background, pytest and all of its children would ignore the keyboard."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.hookimpl(optionalhook=True)
