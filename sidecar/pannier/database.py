@@ -68,6 +68,35 @@ def connect(path: Path, *, write: bool, migrations: tuple[Migration, ...]) -> sq
             return _frozen(path, migrations)
 
 
+@contextmanager
+def opened(
+    path: Path, *, write: bool, migrations: tuple[Migration, ...]
+) -> Iterator[sqlite3.Connection]:
+    """What `connect` gives, closed at the end; what it then refuses is a PannierError, too."""
+    db = connect(path, write=write, migrations=migrations)
+    try:
+        yield db
+    except sqlite3.Error:
+        with in_words(path):
+            raise
+    finally:
+        db.close()
+
+
+@contextmanager
+def alone(db: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing, and nobody else writes meanwhile."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        # A full disk has ended the transaction already (sqlite.org/lang_transaction.html).
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
 def _check(path: Path) -> None:
     """Raises PannierError for what can be no database's file.
 
@@ -209,8 +238,7 @@ def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
     """
     if version(db) == len(migrations):
         return
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with alone(db):
         done = version(db)
         if done > len(migrations):
             raise LaterForm(
@@ -222,10 +250,6 @@ def migrate(db: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
             for statement in _statements(migration.script):
                 db.execute(statement)
         db.execute(f"PRAGMA user_version = {len(migrations)}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
 
 
 def _statements(script: str) -> list[str]:

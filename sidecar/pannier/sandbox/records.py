@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pannier.database import Migration, connect, database_file, in_words
+from pannier.database import Migration, alone, database_file, opened
 from pannier.engine.life import Life, merged
 from pannier.paths import Home
 
@@ -105,17 +105,11 @@ def open_records(path: Path, *, write: bool = True, patience: float = 10.0) -> I
 
     `patience`: seconds that another writer is waited for. Raises PannierError.
     """
-    db = connect(path, write=write, migrations=_MIGRATIONS)
-    try:
+    with opened(path, write=write, migrations=_MIGRATIONS) as db:
         db.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
         # A power cut may cost the last records; the containers are gone with it anyway.
         db.execute("PRAGMA synchronous = NORMAL")
         yield Records(db)
-    except sqlite3.Error:
-        with in_words(path):
-            raise
-    finally:
-        db.close()
 
 
 class Records:
@@ -124,17 +118,9 @@ class Records:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """All of it or nothing, and nobody else writes meanwhile."""
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+        return alone(self.db)
 
     def see(self, life: Life) -> None:
         """Remember what is known of a container, beside what was known before."""

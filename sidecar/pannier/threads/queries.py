@@ -218,6 +218,16 @@ class Store:
         """The message `m<id>`."""
         return next(iter(self._rows(MessageRow, f"{_MESSAGES} WHERE id = ?", id)), None)
 
+    def end_of(self, thread: int, turn: int) -> MessageRow | None:
+        """The last message of the main conversation that a turn has in this thread."""
+        found = self._rows(
+            MessageRow,
+            f"{_MESSAGES} WHERE thread = ? AND turn = ? AND inner = '' ORDER BY id DESC LIMIT 1",
+            thread,
+            turn,
+        )
+        return next(iter(found), None)
+
     def in_branch(self, thread: int, message: int) -> bool:
         """Whether the head's path goes through this message."""
         query = f"{_BRANCH} SELECT 1 FROM branch WHERE id = :after + 1"

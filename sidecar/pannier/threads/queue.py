@@ -11,12 +11,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pannier.database import Migration, connect, database_file, in_words
+from pannier.database import Migration, alone, database_file, opened
 from pannier.errors import PannierError, UsageError
 from pannier.paths import Home
 from pannier.threads.rows import MAIN
@@ -121,14 +121,8 @@ def queue_file(home: Home, environ: Mapping[str, str]) -> Path:
 @contextmanager
 def open_queue(path: Path) -> Iterator[Queue]:
     """The queue, made if it is missing; closed at the end. Raises PannierError."""
-    db = connect(path, write=True, migrations=_MIGRATIONS)
-    try:
+    with opened(path, write=True, migrations=_MIGRATIONS) as db:
         yield Queue(db)
-    except sqlite3.Error:
-        with in_words(path):
-            raise
-    finally:
-        db.close()
 
 
 def tell_queue(home: Home, environ: Mapping[str, str]) -> Callable[[str, Sequence[str]], None]:
@@ -198,18 +192,9 @@ class Queue:
         """The groups for which something waits."""
         return [row[0] for row in self._db.execute("SELECT DISTINCT grp FROM messages ORDER BY 1")]
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """All of it or nothing, and nobody else changes the queue meanwhile."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            # A full disk has ended the transaction already (sqlite.org/lang_transaction.html).
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        return alone(self._db)
 
     def mark(self, number: int, state: State, *, owner: str = "", missed: int = 0) -> None:
         """Say how a message that waits is now."""

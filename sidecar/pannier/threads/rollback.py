@@ -90,14 +90,14 @@ def _place(store: Store, thread: ThreadRow, to: str) -> MessageRow:
             f"Name a message (m12), a turn (t3) or {START}: pannier threads show {thread.ref}",
         )
     kind, number = match[1], int(match[2])
-    message = store.message(number) if kind == "m" else _end_of(store, thread, number)
+    message = store.message(number) if kind == "m" else store.end_of(thread.id, number)
     if message is None or not _is_in(store, thread, message):
         raise UsageError(
             f"{to} is not in {thread.ref}", f"See what is: pannier threads show {thread.ref} --all"
         )
     if message.inner:
         raise UsageError(f"{to} is a sub-agent's", "Name a message of the main conversation.")
-    end = _end_of(store, thread, message.turn) if message.turn else None
+    end = store.end_of(thread.id, message.turn) if message.turn else None
     if end is not None and end.id != message.id:
         _whole(store, message)
     return message
@@ -105,15 +105,6 @@ def _place(store: Store, thread: ThreadRow, to: str) -> MessageRow:
 
 def _is_in(store: Store, thread: ThreadRow, message: MessageRow) -> bool:
     return message.thread == thread.id or store.in_branch(thread.id, message.id)
-
-
-def _end_of(store: Store, thread: ThreadRow, turn: int) -> MessageRow | None:
-    """The last message of the main conversation in a turn."""
-    found = None
-    for message in store.messages(thread.id, branch=False):
-        if message.turn == turn and not message.inner:
-            found = message
-    return found
 
 
 def _whole(store: Store, message: MessageRow) -> None:
