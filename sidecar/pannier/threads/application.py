@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcript import (
@@ -61,7 +62,7 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
         return Applied()
     application = _Application(db, grp, event, ids)
     application.know(reading.entries)
-    for entry in reading.entries:
+    for entry in application.untaken(reading.entries):
         application.take(entry)
     if event.details.get("left"):
         application.leave()
@@ -81,6 +82,11 @@ class _Known:
     """That of its own conversation; a sub-agent's may belong to the agent's turn."""
 
 
+def _turn(begins: TurnBegins) -> tuple[str, str]:
+    """The conversation and the key of a turn, as they are stored."""
+    return bounds.text(begins.inner), bounds.key(begins.key)
+
+
 class _Application:
     """The entries of one event, one after the other. Messages wait to be inserted together."""
 
@@ -92,6 +98,8 @@ class _Application:
         self.stored = 0
         self.speaks = False
         self.known: dict[str, _Known] = {}
+        self.turns: dict[tuple[str, str], int] = {}
+        """Turns that are stored, by conversation and key."""
         self.erased: frozenset[str] = frozenset()
         self.waiting: list[tuple[object, ...]] = []
         self.texts: list[Indexed] = []
@@ -124,9 +132,36 @@ class _Application:
                 (self.ids.scope, *some),
             )
             self.known.update((key, _Known(id, turn)) for key, id, turn in found)
-        turns = [e for e in entries if isinstance(e, TurnBegins)]
-        asked += [erasing.turn_key(bounds.text(e.inner), bounds.key(e.key)) for e in turns]
+        turns = {_turn(e) for e in entries if isinstance(e, TurnBegins)}
+        for inner, key in turns:
+            found = self.db.execute(
+                "SELECT id FROM turns WHERE scope = ? AND inner = ? AND key = ?",
+                (self.ids.scope, inner, key),
+            ).fetchone()
+            if found is not None:
+                self.turns[inner, key] = int(found[0])
+        asked += [erasing.turn_key(*turn) for turn in turns]
         self.erased = erasing.erased_keys(self.db, self.ids.scope, asked)
+
+    def untaken(self, entries: tuple[Entry, ...]) -> Iterator[Entry]:
+        """The entries without ends of turns that are said again, and of which turn is not.
+
+        A hand-over that is repeated may begin behind what the turn began with. The end was taken
+        in before what follows it in here and is known; now another turn may be open.
+        """
+        again = max((n for n, entry in enumerate(entries) if self.is_known(entry)), default=-1)
+        heard = set()
+        for number, entry in enumerate(entries):
+            if isinstance(entry, Message | TurnBegins):
+                heard.add(entry.inner)
+            if isinstance(entry, TurnEnds) and number < again and entry.inner not in heard:
+                continue
+            yield entry
+
+    def is_known(self, entry: Entry) -> bool:
+        if isinstance(entry, Message):
+            return bounds.key(entry.key) in self.known
+        return isinstance(entry, TurnBegins) and _turn(entry) in self.turns
 
     def take(self, entry: Entry) -> None:
         if isinstance(entry, Message):
@@ -225,17 +260,10 @@ class _Application:
     def begin(self, begins: TurnBegins) -> None:
         tip = self.tip(begins.inner)
         at = bounds.number(begins.at) or self.event.at
-        inner = bounds.text(begins.inner)
-        key = (self.ids.scope, inner, bounds.key(begins.key))
-        tip.open = erasing.turn_key(*key[1:]) not in self.erased
-        if not tip.open:
-            tip.turn = None
-            return
-        found = self.db.execute(
-            "SELECT id FROM turns WHERE scope = ? AND inner = ? AND key = ?", key
-        ).fetchone()
-        if found is not None:
-            tip.turn = int(found[0])
+        inner, key = turn = _turn(begins)
+        tip.open = erasing.turn_key(inner, key) not in self.erased
+        tip.turn = self.turns.get(turn) if tip.open else None
+        if not tip.open or tip.turn is not None:
             return
         self.db.execute(
             "UPDATE turns SET outcome = 'failed', reason = 'no end seen', ended = ?"
@@ -245,9 +273,17 @@ class _Application:
         made = self.db.execute(
             "INSERT INTO turns (scope, inner, key, thread, session, began, task)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (*key, self.ids.thread, self.ids.session, at, self.event.task),
+            (
+                self.ids.scope,
+                inner,
+                key,
+                self.ids.thread,
+                self.ids.session,
+                at,
+                self.event.task,
+            ),
         )
-        tip.turn = int(made.fetchone()[0])
+        tip.turn = self.turns[turn] = int(made.fetchone()[0])
 
     def end(self, ends: TurnEnds) -> None:
         tip = self.tip(ends.inner)
