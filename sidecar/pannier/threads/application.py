@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcript import (
@@ -20,6 +19,7 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.threads import bounds, erasing, fulltext
+from pannier.threads.known import Known, Stored, look, turn_of, untaken
 from pannier.threads.whereabouts import Ids, find_or_make
 from pannier_hook.events import RECORDS, Event
 
@@ -29,7 +29,6 @@ BROKEN_OFF = "broken off"
 """Why a turn was interrupted, as far as is known: nothing more was heard of its session."""
 _BEFORE_ALL = 0
 """A tip that went back to before everything."""
-_ASKED_AT_ONCE = 500
 
 
 @dataclass
@@ -60,9 +59,9 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
     ids = find_or_make(db, grp, event)
     if ids is None:
         return Applied()
-    application = _Application(db, grp, event, ids)
-    application.know(reading.entries)
-    for entry in application.untaken(reading.entries):
+    known = look(db, ids.scope, reading.entries)
+    application = _Application(db, grp, event, ids, known)
+    for entry in untaken(reading.entries, known):
         application.take(entry)
     if event.details.get("left"):
         application.leave()
@@ -73,34 +72,19 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
     return Applied(application.stored, tuple(application.texts))
 
 
-@dataclass(frozen=True)
-class _Known:
-    """A message that is stored."""
-
-    message: int
-    turn: int | None
-    """That of its own conversation; a sub-agent's may belong to the agent's turn."""
-
-
-def _turn(begins: TurnBegins) -> tuple[str, str]:
-    """The conversation and the key of a turn, as they are stored."""
-    return bounds.text(begins.inner), bounds.key(begins.key)
-
-
 class _Application:
     """The entries of one event, one after the other. Messages wait to be inserted together."""
 
-    def __init__(self, db: sqlite3.Connection, grp: str, event: Event, ids: Ids) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, grp: str, event: Event, ids: Ids, known: Known
+    ) -> None:
         self.db = db
         self.event = event
         self.ids = ids
         self.place = fulltext.place(grp, ids.thread)
         self.stored = 0
         self.speaks = False
-        self.known: dict[str, _Known] = {}
-        self.turns: dict[tuple[str, str], int] = {}
-        """Turns that are stored, by conversation and key."""
-        self.erased: frozenset[str] = frozenset()
+        self.known = known
         self.waiting: list[tuple[object, ...]] = []
         self.texts: list[Indexed] = []
         query = "SELECT inner, message, turn, open FROM tips WHERE session = ?"
@@ -114,54 +98,6 @@ class _Application:
 
     def tip(self, inner: str) -> _Tip:
         return self.tips.setdefault(bounds.text(inner), _Tip())
-
-    def know(self, entries: tuple[Entry, ...]) -> None:
-        """Ask for all keys together: most of a repeated hand-over is there already."""
-        places = [e.parent for e in entries if isinstance(e, Message)]
-        places += [e.to for e in entries if isinstance(e, HeadMoves)]
-        keys = {bounds.key(e.key) for e in entries if isinstance(e, Message)}
-        keys |= {bounds.key(place.key) for place in places if isinstance(place, After)}
-        asked = list(keys)
-        for begin in range(0, len(asked), _ASKED_AT_ONCE):
-            some = asked[begin : begin + _ASKED_AT_ONCE]
-            marks = ",".join("?" * len(some))
-            found = self.db.execute(
-                "SELECT messages.key, messages.id, turns.id FROM messages LEFT JOIN turns"
-                " ON turns.id = turn AND turns.inner = messages.inner"
-                f" WHERE messages.scope = ? AND messages.key IN ({marks})",
-                (self.ids.scope, *some),
-            )
-            self.known.update((key, _Known(id, turn)) for key, id, turn in found)
-        turns = {_turn(e) for e in entries if isinstance(e, TurnBegins)}
-        for inner, key in turns:
-            found = self.db.execute(
-                "SELECT id FROM turns WHERE scope = ? AND inner = ? AND key = ?",
-                (self.ids.scope, inner, key),
-            ).fetchone()
-            if found is not None:
-                self.turns[inner, key] = int(found[0])
-        asked += [erasing.turn_key(*turn) for turn in turns]
-        self.erased = erasing.erased_keys(self.db, self.ids.scope, asked)
-
-    def untaken(self, entries: tuple[Entry, ...]) -> Iterator[Entry]:
-        """The entries without ends of turns that are said again, and of which turn is not.
-
-        A hand-over that is repeated may begin behind what the turn began with. The end was taken
-        in before what follows it in here and is known; now another turn may be open.
-        """
-        again = max((n for n, entry in enumerate(entries) if self.is_known(entry)), default=-1)
-        heard = set()
-        for number, entry in enumerate(entries):
-            if isinstance(entry, Message | TurnBegins):
-                heard.add(entry.inner)
-            if isinstance(entry, TurnEnds) and number < again and entry.inner not in heard:
-                continue
-            yield entry
-
-    def is_known(self, entry: Entry) -> bool:
-        if isinstance(entry, Message):
-            return bounds.key(entry.key) in self.known
-        return isinstance(entry, TurnBegins) and _turn(entry) in self.turns
 
     def take(self, entry: Entry) -> None:
         if isinstance(entry, Message):
@@ -178,24 +114,24 @@ class _Application:
     def say(self, message: Message) -> None:
         tip = self.tip(message.inner)
         key = bounds.key(message.key)
-        if key in self.erased:
+        if key in self.known.erased:
             return
-        if key in self.known:
-            self.repeat(tip, self.known[key])
+        if key in self.known.messages:
+            self.repeat(tip, self.known.messages[key])
             return
         self.last_id += 1
         self.waiting.append(self.row(self.last_id, message, key, self.parent(message, tip)))
-        self.known[key] = _Known(self.last_id, tip.turn if tip.open else None)
+        self.known.messages[key] = Stored(self.last_id, tip.turn if tip.open else None)
         tip.message = self.last_id
         self.stored += 1
         # What nobody knows may come after the last word of a session that is over.
         self.speaks |= message.inner == _MAIN and message.kind != "raw"
 
-    def repeat(self, tip: _Tip, known: _Known) -> None:
+    def repeat(self, tip: _Tip, stored: Stored) -> None:
         """Said again: what follows follows as it did the first time."""
-        tip.message = known.message
-        tip.turn = known.turn
-        tip.open = known.turn is not None
+        tip.message = stored.message
+        tip.turn = stored.turn
+        tip.open = stored.turn is not None
 
     def row(
         self, number: int, message: Message, key: str, parent: int | None
@@ -235,8 +171,8 @@ class _Application:
     def find(self, place: Place) -> int | None:
         """The message there; None if the store does not know it."""
         if isinstance(place, After):
-            known = self.known.get(bounds.key(place.key))
-            return known.message if known else None
+            stored = self.known.messages.get(bounds.key(place.key))
+            return stored.message if stored else None
         self.flush()
         # By age, not by position: what was taken back has positions that came again since.
         found = self.db.execute(
@@ -260,9 +196,9 @@ class _Application:
     def begin(self, begins: TurnBegins) -> None:
         tip = self.tip(begins.inner)
         at = bounds.number(begins.at) or self.event.at
-        inner, key = turn = _turn(begins)
-        tip.open = erasing.turn_key(inner, key) not in self.erased
-        tip.turn = self.turns.get(turn) if tip.open else None
+        inner, key = turn = turn_of(begins)
+        tip.open = erasing.turn_key(inner, key) not in self.known.erased
+        tip.turn = self.known.turns.get(turn) if tip.open else None
         if not tip.open or tip.turn is not None:
             return
         self.db.execute(
@@ -283,7 +219,7 @@ class _Application:
                 self.event.task,
             ),
         )
-        tip.turn = self.turns[turn] = int(made.fetchone()[0])
+        tip.turn = self.known.turns[turn] = int(made.fetchone()[0])
 
     def end(self, ends: TurnEnds) -> None:
         tip = self.tip(ends.inner)
