@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pannier.clients.transcript import Kind, Role, Usage
+from pannier.clients.transcript import Role, Usage
 from pannier.clients.transcripts.claude_kinds import (
     SILENT_ATTACHMENTS,
     SILENT_SYSTEM,
     SILENT_TYPES,
 )
-from pannier.clients.transcripts.injected import pieces
 from pannier.clients.transcripts.jsonlines import Json, nanoseconds
+from pannier.clients.transcripts.said import Said, spoken
 
 _INTERRUPTED = "[Request interrupted by user"
 _SYNTHETIC = ("<task-notification>", "<bash-std", "<local-command-")
@@ -43,18 +43,6 @@ or the last one once more."""
 
 class NotRead(ValueError):
     """No record of the conversation, nor one that is known to say nothing."""
-
-
-@dataclass(frozen=True)
-class Said:
-    """One thing that a record says."""
-
-    role: Role
-    kind: Kind
-    text: str
-    call: str = ""
-    tool: str = ""
-    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -224,8 +212,7 @@ def _texts(blocks: Sequence[Json], role: Role) -> Iterator[Said]:
             continue
         text = _HOOK_LEAD.sub("", block["text"])
         by: Role = "client" if text.startswith(_REMINDER) else role
-        for piece in pieces(text):
-            yield Said(by if piece.kind == "text" else "pannier", piece.kind, piece.text)
+        yield from spoken(by, text)
 
 
 def _is_result(block: Json) -> bool:

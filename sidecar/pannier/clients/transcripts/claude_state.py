@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pannier.clients.transcript import Outcome, State
 from pannier.clients.transcripts.claude_records import Record
+from pannier.clients.transcripts.remembered import short
 
 _TIP = 256
 _ANCHORS = 1_000
@@ -127,12 +128,8 @@ class Session:
         return found
 
     def as_state(self) -> State:
-        speakers = {name: _short(speaker) for name, speaker in self.speakers.items()}
+        speakers = {name: short(speaker) for name, speaker in self.speakers.items()}
         return {"speakers": speakers, "calls": dict(self.calls)}
-
-
-def _short(speaker: Speaker) -> dict[str, Any]:
-    return {name: value for name, value in asdict(speaker).items() if value}
 
 
 def _speaker(value: Mapping[str, Any]) -> Speaker:

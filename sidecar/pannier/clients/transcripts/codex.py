@@ -26,9 +26,9 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.clients.transcripts import codex_items as items
-from pannier.clients.transcripts.codex_items import Said
 from pannier.clients.transcripts.codex_state import Rollout, Session
 from pannier.clients.transcripts.jsonlines import Json, load, member, nanoseconds, number, text
+from pannier.clients.transcripts.said import Said
 from pannier_hook.events import SESSION_END, STOP, Event
 
 SCRIPT = "exec"

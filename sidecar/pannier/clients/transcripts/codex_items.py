@@ -10,11 +10,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from pannier.clients.transcript import Kind, Role
-from pannier.clients.transcripts.injected import pieces
 from pannier.clients.transcripts.jsonlines import Json, dump, member, objects, text
+from pannier.clients.transcripts.said import Said, spoken
 
 SILENT_RECORDS = frozenset({"world_state", "inter_agent_communication_metadata"})
 """Records that keep books: nothing is said in them that is not said elsewhere."""
@@ -72,25 +71,6 @@ _FAILED = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Said:
-    """One thing that an item says."""
-
-    role: Role
-    kind: Kind
-    text: str
-    call: str = ""
-    tool: str = ""
-    failed: bool = False
-    inner: bool = False
-    """A script of the agent's did it, not the model itself."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether a turn begins with it: a person's word, or the queue's."""
-        return self.role == "person" or self.kind == "message"
-
-
 def item(payload: Json, metadata: Json) -> Sequence[Said] | None:
     """What a `response_item` says; None when its kind is not known."""
     kind = text(payload.get("type"))
@@ -99,7 +79,7 @@ def item(payload: Json, metadata: Json) -> Sequence[Said] | None:
     if kind == "message":
         return tuple(_message(payload, metadata))
     if kind == "agent_message":
-        return tuple(_texts("client", "\n".join(_parts(payload))))
+        return tuple(spoken("client", "\n".join(_parts(payload))))
     if kind == "reasoning":
         return tuple(_reasoning(payload))
     if kind.endswith("_call"):
@@ -134,20 +114,20 @@ def _message(payload: Json, metadata: Json) -> Iterator[Said]:
     if role == "assistant":
         # The summary's own record says the same.
         if metadata.get("compaction_output") is not True:
-            yield from _texts("agent", "".join(_parts(payload)))
+            yield from spoken("agent", "".join(_parts(payload)))
         return
     own: list[str] = []
     for part, by_person in zip(_parts(payload), _speakers(payload, role), strict=True):
         if by_person:
             own.append(part)
     if own:
-        yield from _texts("person", "\n".join(own))
+        yield from spoken("person", "\n".join(own))
     for part, kind, by_person in zip(
         _parts(payload), _kinds(payload), _speakers(payload, role), strict=True
     ):
         if not by_person and kind not in _STANDING and not kind.startswith("tools."):
             hook = _HOOK_PROMPT.fullmatch(part)
-            yield from _texts("client", html.unescape(hook[1]) if hook else part)
+            yield from spoken("client", html.unescape(hook[1]) if hook else part)
 
 
 def _parts(payload: Json) -> list[str]:
@@ -181,11 +161,6 @@ def known(kind: str) -> bool:
 
 def by_client(part: str) -> bool:
     return _BY_CLIENT.match(part) is not None
-
-
-def _texts(role: Role, said: str) -> Iterator[Said]:
-    for piece in pieces(said):
-        yield Said(role if piece.kind == "text" else "pannier", piece.kind, piece.text)
 
 
 def _reasoning(payload: Json) -> Iterator[Said]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 from pannier.clients.transcript import Before, State
+from pannier.clients.transcripts.remembered import restored, short
 from pannier.clients.transcripts.unwritten import Unwritten
 
 _ROLLOUTS = 64
@@ -90,7 +90,7 @@ class Session:
     def state(self) -> State:
         kept = list(self.rollouts.items())[-_ROLLOUTS:]
         return {
-            "rollouts": {name: _short(rollout) for name, rollout in kept},
+            "rollouts": {name: short(rollout) for name, rollout in kept},
             "unwritten": self.unwritten.state(),
         }
 
@@ -100,23 +100,10 @@ class Session:
         return known
 
 
-_EMPTY = Rollout()
-
-
-def _short(rollout: Rollout) -> dict[str, Any]:
-    values = {one.name: getattr(rollout, one.name) for one in fields(Rollout)}
-    return {name: value for name, value in values.items() if value != getattr(_EMPTY, name)}
-
-
 def _rollout(value: object) -> Rollout:
-    """States are our own words, but of an older version perhaps."""
-    found = Rollout()
-    if isinstance(value, Mapping):
-        for name, one in value.items():
-            if name == "base" and isinstance(one, list | tuple) and len(one) == 2:
-                found.base = (str(one[0]), int(one[1]))
-            elif name == "calls" and isinstance(one, dict):
-                found.calls = {str(call): str(tool) for call, tool in one.items()}
-            elif name not in ("base", "calls") and type(one) is type(getattr(_EMPTY, name, None)):
-                setattr(found, name, one)
+    found = restored(Rollout, value)
+    found.calls = {str(call): str(tool) for call, tool in found.calls.items()}
+    base = value.get("base") if isinstance(value, Mapping) else None
+    if isinstance(base, list | tuple) and len(base) == 2:
+        found.base = (str(base[0]), int(base[1]))
     return found

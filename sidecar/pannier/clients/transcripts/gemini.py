@@ -26,7 +26,7 @@ from pannier.clients.transcript import (
     Usage,
 )
 from pannier.clients.transcripts import gemini_records as records
-from pannier.clients.transcripts.gemini_records import Said
+from pannier.clients.transcripts.gemini_records import Named
 from pannier.clients.transcripts.gemini_state import Log, Session
 from pannier.clients.transcripts.jsonlines import Json, load, member, nanoseconds, objects, text
 from pannier_hook.events import SESSION_END, STOP, Event
@@ -80,7 +80,7 @@ def _line(event: Event, line: Line, session: Session) -> Iterator[Entry]:
     if said is None:
         name = f"{line.log}@{line.offset}"
         whole = line.data.decode("utf-8", "replace")
-        said = _say(place, (Said(name, "client", "raw", whole),), place.position)
+        said = _say(place, (Named("client", "raw", whole, name=name),), place.position)
     yield from said
 
 
@@ -127,7 +127,8 @@ def _list(place: _Place, listed: Sequence[Json]) -> Iterator[Entry]:
         elif known is None and (said := records.summary(listed, index)):
             says, known = True, place.position + index
             at = nanoseconds(one.get("timestamp"))
-            yield from _say(place, (Said(id, "client", "compaction", said, at),), known)
+            told = Named("client", "compaction", said, name=id, at=at)
+            yield from _say(place, (told,), known)
         last = last if known is None else known
         log.know(id, last)
     begins = log.starting and _is_context_only(listed)
@@ -160,7 +161,7 @@ def _greet(place: _Place, one: Json) -> Iterator[Entry]:
         yield from _say(place, tuple(said), place.position)
 
 
-def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entry]:
+def _message(place: _Place, record: Json, said: Sequence[Named]) -> Iterator[Entry]:
     log, id = place.log, text(record.get("id"))
     if text(record.get("type")) in records.SHOWN:
         _note(log, record, said)
@@ -190,7 +191,7 @@ def _message(place: _Place, record: Json, said: Sequence[Said]) -> Iterator[Entr
     yield from _usage(place, record, id)
 
 
-def _note(log: Log, record: Json, said: Sequence[Said]) -> None:
+def _note(log: Log, record: Json, said: Sequence[Named]) -> None:
     """What the client shows of how a turn goes."""
     for one in said:
         log.cancelled |= one.text == records.CANCELLED
@@ -198,7 +199,7 @@ def _note(log: Log, record: Json, said: Sequence[Said]) -> None:
             log.trouble = one.text
 
 
-def _asked(place: _Place, id: str, said: Sequence[Said]) -> Iterator[Entry]:
+def _asked(place: _Place, id: str, said: Sequence[Named]) -> Iterator[Entry]:
     """A person's word begins a turn; one of the queue's too, unless it comes within one."""
     log = place.log
     if log.open and (log.inner or not any(one.role == "person" for one in said)):
@@ -261,7 +262,7 @@ def _usage(place: _Place, record: Json, id: str) -> Iterator[Entry]:
 
 
 def _say(
-    place: _Place, said: Sequence[Said], position: int, model: str = "", *, changed: bool = False
+    place: _Place, said: Sequence[Named], position: int, model: str = "", *, changed: bool = False
 ) -> Iterator[Entry]:
     inner = place.log.inner
     for one in said:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pannier.clients.transcript import Kind, Role
-from pannier.clients.transcripts.injected import pieces
 from pannier.clients.transcripts.jsonlines import (
     Json,
     digest,
@@ -22,6 +21,7 @@ from pannier.clients.transcripts.jsonlines import (
     objects,
     text,
 )
+from pannier.clients.transcripts.said import Said, spoken
 
 SILENT_CHANGES = frozenset(
     (
@@ -44,24 +44,13 @@ _SHELL = re.compile(r"I ran the following shell command:\n```sh\n")
 _EXIT = re.compile(r"^Exit Code: (?!0$)-?\d+$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Said:
+@dataclass(frozen=True, kw_only=True)
+class Named(Said):
     """One thing that a message says."""
 
     name: str
     """Its own among all of the session."""
-    role: Role
-    kind: Kind
-    text: str
     at: int = 0
-    call: str = ""
-    tool: str = ""
-    failed: bool = False
-
-    @property
-    def asks(self) -> bool:
-        """Whether a turn may begin with it."""
-        return self.role == "person" or self.kind == "message"
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,7 @@ class Spent:
     cached: int
 
 
-def message(record: Json) -> Sequence[Said] | None:
+def message(record: Json) -> Sequence[Named] | None:
     """What a message says, in order; None when its type is not known."""
     kind = text(record.get("type"))
     at = nanoseconds(record.get("timestamp"))
@@ -103,7 +92,7 @@ def spent(record: Json) -> Spent | None:
     )
 
 
-def is_prolonging(record: Json, said: Sequence[Said]) -> bool:
+def is_prolonging(record: Json, said: Sequence[Named]) -> bool:
     """Whether a person's own hook makes the agent go on: its words stand where a prompt's would,
     beside the display of what the person typed before."""
     plain = _plain(record)
@@ -145,11 +134,11 @@ def _plain(record: Json, name: str = "content") -> list[str]:
     return [text(part["text"]) for part in parts if "text" in part and not part.get("thought")]
 
 
-def _text(record: Json, role: Role, kind: Kind, said: str, at: int) -> Said:
-    return Said(f"{text(record.get('id'))}:{digest(kind, said)}", role, kind, said, at)
+def _text(record: Json, role: Role, kind: Kind, said: str, at: int) -> Named:
+    return Named(role, kind, said, name=f"{text(record.get('id'))}:{digest(kind, said)}", at=at)
 
 
-def _user(record: Json, at: int) -> Iterator[Said]:
+def _user(record: Json, at: int) -> Iterator[Named]:
     typed = _plain(record, "displayContent")
     if typed and typed[0].startswith("/") and typed[0] not in _plain(record):
         # A command of one's own: what it stands for comes in its place.
@@ -173,12 +162,11 @@ def _user(record: Json, at: int) -> Iterator[Said]:
     yield from _split(record, "client", beside, at)
 
 
-def _split(record: Json, role: Role, said: str, at: int) -> Iterator[Said]:
+def _split(record: Json, role: Role, said: str, at: int) -> Iterator[Named]:
     if is_context(record):
         role = "client"
-    for piece in pieces(said):
-        speaker: Role = role if piece.kind == "text" else "pannier"
-        yield _text(record, speaker, piece.kind, piece.text, at)
+    for one in spoken(role, said):
+        yield _text(record, one.role, one.kind, one.text, at)
 
 
 def decode(said: str) -> str:
@@ -186,31 +174,32 @@ def decode(said: str) -> str:
     return said.replace("&lt;", "<").replace("&gt;", ">")
 
 
-def _thoughts(record: Json, at: int) -> Iterator[Said]:
+def _thoughts(record: Json, at: int) -> Iterator[Named]:
     for one in objects(record.get("thoughts")):
         lines = (text(one.get("subject")), text(one.get("description")))
         if said := "\n".join(line for line in lines if line):
             yield _text(record, "agent", "thinking", said, nanoseconds(one.get("timestamp")) or at)
 
 
-def _model(record: Json, at: int) -> Iterator[Said]:
+def _model(record: Json, at: int) -> Iterator[Named]:
     if (said := "".join(_plain(record))).strip():
         yield _text(record, "agent", "text", said, at)
 
 
-def _tools(record: Json, at: int) -> Iterator[Said]:
+def _tools(record: Json, at: int) -> Iterator[Named]:
     """All calls, then all results: so the model sees them."""
     calls = objects(record.get("toolCalls"))
     for index, call in enumerate(calls):
         name, given = _id(record, call, index), dump(call.get("args", {}))
-        yield Said(f"call:{name}", "agent", "call", given, at, name, text(call.get("name")))
+        tool = text(call.get("name"))
+        yield Named("agent", "call", given, name, tool, name=f"call:{name}", at=at)
     for index, call in enumerate(calls):
         if not call.get("result"):
             continue
         name, tool, said = _id(record, call, index), text(call.get("name")), _result(call)
         when = nanoseconds(call.get("timestamp")) or at
         failed = call.get("status") not in ("success", None) or _failed(tool, said)
-        yield Said(f"result:{name}", "tool", "result", said, when, name, tool, failed)
+        yield Named("tool", "result", said, name, tool, failed, name=f"result:{name}", at=when)
 
 
 def _id(record: Json, call: Json, index: int) -> str:
@@ -233,12 +222,12 @@ def _answer(part: Json) -> str:
     return dump(response)
 
 
-def _response(response: Json, at: int) -> Said:
+def _response(response: Json, at: int) -> Named:
     """A result that stands in a message by itself, besides that of its call."""
     name, tool = text(response.get("id")), text(response.get("name"))
     said = _answer({"functionResponse": response})
     failed = "error" in member(response, "response") or _failed(tool, said)
-    return Said(f"result:{name}", "tool", "result", said, at, name, tool, failed)
+    return Named("tool", "result", said, name, tool, failed, name=f"result:{name}", at=at)
 
 
 def _failed(tool: str, said: str) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 from pannier.clients.transcript import State
 from pannier.clients.transcripts.jsonlines import digest
+from pannier.clients.transcripts.remembered import restored, short
 from pannier.clients.transcripts.unwritten import Unwritten
 
 _LOGS = 16
@@ -98,7 +98,7 @@ class Session:
         known = state.get("logs")
         logs = known.items() if isinstance(known, Mapping) else ()
         return cls(
-            {str(name): _log(value) for name, value in logs},
+            {str(name): restored(Log, value) for name, value in logs},
             Unwritten.of(state.get("unwritten")),
             state.get("greeted") is True,
         )
@@ -106,7 +106,7 @@ class Session:
     def state(self) -> State:
         kept = list(self.logs.items())[-_LOGS:]
         return {
-            "logs": {name: _short(log) for name, log in kept},
+            "logs": {name: short(log) for name, log in kept},
             "unwritten": self.unwritten.state(),
             "greeted": self.greeted,
         }
@@ -119,21 +119,3 @@ class Session:
             known = Log(inner, base, stands=base, stored=base)
         self.logs[name] = known
         return known
-
-
-_EMPTY = Log()
-
-
-def _short(log: Log) -> dict[str, Any]:
-    values = {one.name: getattr(log, one.name) for one in fields(Log)}
-    return {name: value for name, value in values.items() if value != getattr(_EMPTY, name)}
-
-
-def _log(value: object) -> Log:
-    """States are our own words, but of an older version perhaps."""
-    found = Log()
-    if isinstance(value, Mapping):
-        for name, one in value.items():
-            if type(one) is type(getattr(_EMPTY, name, None)):
-                setattr(found, name, one)
-    return found

@@ -16,20 +16,18 @@ from pannier.clients.transcript import (
     After,
     Entry,
     HeadMoves,
-    Kind,
     Line,
     Message,
     Outcome,
     Reading,
-    Role,
     State,
     TurnBegins,
     TurnEnds,
     Usage,
 )
-from pannier.clients.transcripts.injected import Piece, pieces
 from pannier.clients.transcripts.jsonlines import Json
 from pannier.clients.transcripts.raw import raw
+from pannier.clients.transcripts.said import Said, spoken
 from pannier_hook.events import SESSION_END, STOP, Event
 
 NO_STOP = "the next prompt came, but the turn had not ended"
@@ -53,18 +51,6 @@ class _Turns:
 
     def state(self) -> State:
         return {"turns": self.keys[-_REMEMBERED:], "open": self.open}
-
-
-@dataclass(frozen=True)
-class _Said:
-    """One thing that a message says."""
-
-    role: Role
-    kind: Kind
-    text: str
-    tool: str = ""
-    call: str = ""
-    failed: bool = False
 
 
 def read(event: Event, lines: Sequence[Line], state: State) -> Reading:
@@ -148,38 +134,35 @@ def _begin(event: Event, value: Json, key: str, turns: _Turns) -> Iterator[Entry
     yield TurnBegins(key, event.at)
 
 
-def _said(kind: str, data: Json) -> Iterator[_Said]:
+def _said(kind: str, data: Json) -> Iterator[Said]:
     text, mark = _text(data["content"]), _mark(data)
     match kind:
         case "human" if mark == "summary":
-            yield _Said("client", "compaction", text)
+            yield Said("client", "compaction", text)
         case "human":
             # Messages of the queue may also be the prompt with which an agent is started.
-            yield from (
-                _Said("person" if piece.kind == "text" else "pannier", piece.kind, piece.text)
-                for piece in pieces(text) or (Piece("text", text),)
-            )
+            yield from tuple(spoken("person", text)) or (Said("person", "text", text),)
         case "ai" | "AIMessageChunk":
             yield from _by_agent(data, text)
         case "tool":
             failed = data.get("status") == "error"
             call, tool = str(data["tool_call_id"]), str(data.get("name") or "")
-            yield _Said("tool", "result", text, tool, call, failed)
+            yield Said("tool", "result", text, call, tool, failed)
         case "system":
-            yield _Said("client", "text", text)
+            yield Said("client", "text", text)
         case _:
             raise ValueError("a message of an unknown kind")
 
 
-def _by_agent(data: Json, text: str) -> Iterator[_Said]:
+def _by_agent(data: Json, text: str) -> Iterator[Said]:
     if thought := _thought(data["content"]):
-        yield _Said("agent", "thinking", thought)
+        yield Said("agent", "thinking", thought)
     calls = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in data["tool_calls"]]
     calls += [(call, str(call["args"])) for call in data.get("invalid_tool_calls", ())]
     if text or not (thought or calls):
-        yield _Said("agent", "text", text)
+        yield Said("agent", "text", text)
     for call, arguments in calls:
-        yield _Said("agent", "call", arguments, str(call["name"]), str(call["id"] or ""))
+        yield Said("agent", "call", arguments, str(call["id"] or ""), str(call["name"]))
 
 
 def _text(content: object) -> str:
