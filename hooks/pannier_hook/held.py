@@ -10,7 +10,8 @@ import posix
 
 from .events import FILE_LIMIT, Event
 from .folders import open_below
-from .spool import Spool
+from .reading import read_up_to
+from .spool import Spool, write_all
 
 MOST = 500
 """Events that are kept."""
@@ -35,9 +36,7 @@ def keep(home: str, event: Event) -> None:
             raise OSError(f"{len(names)} events wait for a spool already: one more is not kept")
         file = posix.open(event.name, _NEW, 0o600, dir_fd=folder)
         try:
-            left = memoryview(data)
-            while left:
-                left = left[posix.write(file, left) :]
+            write_all(file, data)
         except OSError:
             posix.unlink(event.name, dir_fd=folder)
             raise
@@ -78,13 +77,8 @@ def _read(name: str, folder: int) -> bytes:
     except OSError:
         return b""
     try:
-        data = bytearray()
-        while len(data) <= FILE_LIMIT:
-            piece = posix.read(file, FILE_LIMIT + 1 - len(data))
-            if not piece:
-                return bytes(data)
-            data += piece
-        return b""
+        data = read_up_to(file, FILE_LIMIT)
+        return data if len(data) <= FILE_LIMIT else b""
     except OSError:
         return b""
     finally:

@@ -26,6 +26,8 @@ from .messages import (
     split_messages,
     thread_mark,
 )
+from .reading import read_up_to
+from .spool import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,9 +225,7 @@ class Inbox:
         except FileExistsError:
             return path
         try:
-            data = memoryview(message.text.encode("utf-8"))
-            while data:
-                data = data[posix.write(file, data) :]
+            write_all(file, message.text.encode("utf-8"))
         finally:
             posix.close(file)
         return path
@@ -296,12 +296,6 @@ def _read(folder: int, name: str) -> bytes:
     try:
         if not S_ISREG(posix.fstat(file).st_mode):
             raise ValueError("not a regular file")
-        data = b""
-        while len(data) <= FILE_LIMIT:
-            chunk = posix.read(file, FILE_LIMIT + 1 - len(data))
-            if not chunk:
-                break
-            data += chunk
-        return data
+        return read_up_to(file, FILE_LIMIT)
     finally:
         posix.close(file)

@@ -90,6 +90,23 @@ def open_log(path: str) -> int | None:
     return None
 
 
+def last_lines(path: str, limit: int) -> list[bytes]:
+    """The lines that are whole in the last `limit` bytes of the transcript at `path`; none where
+    it cannot be read."""
+    file = open_log(path)
+    if file is None:
+        return []
+    try:
+        size = posix.fstat(file).st_size
+        start = max(0, size - limit)
+        lines = posix.pread(file, size - start, start).split(b"\n")
+    except OSError:
+        return []
+    finally:
+        posix.close(file)
+    return lines[1:] if start else lines
+
+
 def read_increment(file: int, cursor: Cursor | None, budget: Budget) -> Increment:
     """What is new in the transcript `file` after `cursor`. Raises OSError."""
     status = posix.fstat(file)

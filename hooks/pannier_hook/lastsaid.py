@@ -6,10 +6,9 @@ hook for this very stop was started, it holds what came before that.
 
 from __future__ import annotations
 
-import posix
 import time
 
-from .increment import open_log
+from .increment import last_lines
 from .jsontext import loads
 
 LIMIT = 1 << 21
@@ -28,30 +27,16 @@ _PAUSE = 0.02
 def last_said(path: str) -> str:
     """The last message since the last prompt in the log at `path`, but a sub-agent's; else ""."""
     until = time.monotonic() + PATIENCE
-    lines = _lines(path)
+    lines = last_lines(path, LIMIT)
     while not _has_stopped(lines) and time.monotonic() < until:
         time.sleep(_PAUSE)
-        lines = _lines(path)
+        lines = last_lines(path, LIMIT)
     for line in reversed(lines):
         if line.startswith(_ASKED):
             break
         if line.startswith(_SAID) and (text := _main_text(line)):
             return text
     return ""
-
-
-def _lines(path: str) -> list[bytes]:
-    log = open_log(path)
-    if log is None:
-        return []
-    try:
-        size = posix.fstat(log).st_size
-        start = max(0, size - LIMIT)
-        return posix.pread(log, size - start, start).split(b"\n")
-    except OSError:
-        return []
-    finally:
-        posix.close(log)
 
 
 def _has_stopped(lines: list[bytes]) -> bool:

@@ -57,7 +57,7 @@ def read_beneath(root: int, path: str) -> Raw:
         status = posix.fstat(at)
         if not S_ISREG(status.st_mode):
             raise Unavailable("it is not a regular file")
-        return Raw(_read(at), status.st_size)
+        return Raw(read_up_to(at, READ_LIMIT), status.st_size)
     except FileNotFoundError:
         raise Missing("there is no such file") from None
     except OSError as problem:
@@ -87,10 +87,11 @@ def _require_folder(name: str, folder: int) -> None:
         raise Unavailable(f"{name} is not a real folder")
 
 
-def _read(descriptor: int) -> bytes:
+def read_up_to(descriptor: int, limit: int) -> bytes:
+    """At most `limit` bytes, and one more that tells that there is more. Raises OSError."""
     data = bytearray()
-    while len(data) <= READ_LIMIT:
-        chunk = posix.read(descriptor, READ_LIMIT + 1 - len(data))
+    while len(data) <= limit:
+        chunk = posix.read(descriptor, limit + 1 - len(data))
         if not chunk:
             break
         data += chunk

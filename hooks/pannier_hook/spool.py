@@ -51,6 +51,13 @@ def new_id() -> str:
     return posix.urandom(8).hex()
 
 
+def write_all(file: int, data: bytes | memoryview) -> None:
+    """Write all of `data`, however often a disk takes only some. Raises OSError."""
+    left = memoryview(data)
+    while left:
+        left = left[posix.write(file, left) :]
+
+
 class Spool:
     """The spool at `path`; its folders are made and opened as they are needed. Methods raise
     OSError."""
@@ -107,9 +114,7 @@ class Draft:
 
     def write(self, data: bytes | memoryview) -> None:
         """Add `data` at the end."""
-        left = memoryview(data)
-        while left:
-            left = left[posix.write(self._file, left) :]
+        write_all(self._file, data)
 
     def rewrite(self, data: bytes, size: int) -> None:
         """Replace the first bytes by `data`, and shorten the file to `size` bytes."""

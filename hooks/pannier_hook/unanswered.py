@@ -6,9 +6,7 @@ What such a turn went on with would be lost: the client goes on with a request t
 
 from __future__ import annotations
 
-import posix
-
-from .increment import open_log
+from .increment import last_lines
 
 LIMIT = 1 << 22
 """The most that is read of a log's end, in bytes."""
@@ -20,18 +18,7 @@ _CALLS = b'"toolCalls":['
 def is_unanswered(path: str) -> bool:
     """Whether the log at `path` ends with something other than an answer of the model's: with a
     prompt, or with calls and results. False when it cannot be known."""
-    log = open_log(path)
-    if log is None:
-        return False
-    try:
-        size = posix.fstat(log).st_size
-        start = max(0, size - LIMIT)
-        lines = posix.pread(log, size - start, start).split(b"\n")
-    except OSError:
-        return False
-    finally:
-        posix.close(log)
-    for line in reversed(lines[1:] if start else lines):
+    for line in reversed(last_lines(path, LIMIT)):
         kind = _kind(line)
         if kind == b"gemini":
             return _CALLS in line
