@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import click
@@ -16,6 +15,7 @@ from pannier.errors import EngineError, PannierError
 from pannier.outdated import Comparison, Outdated
 from pannier.paths import Home
 from pannier.sandbox.history import Entry, history
+from pannier.serve.log import timestamp
 
 
 @click.command("ps")
@@ -162,4 +162,4 @@ def _as_data(entry: Entry) -> dict[str, object]:
 
 
 def _time(at: int) -> str | None:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at // 10**9)) if at else None
+    return timestamp(at // 10**9) if at else None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import click
 
 from pannier import groups, sending
 from pannier.cli.columns import columns
 from pannier.cli.context import Context
 from pannier.errors import UsageError
+from pannier.serve.log import timestamp
 from pannier.shown import brief
 from pannier.threads.queue import Queue, Waiting, open_queue, queue_file
 
@@ -77,13 +76,12 @@ def _show(context: Context, rows: list[Waiting]) -> None:
     table = [("ID", "THREAD", "SENT", "FROM", "STATE", "TEXT")]
     for row in rows:
         message = row.message
-        sent = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(message.at // 10**9))
         text = message.text if message.kind == "message" else f"({message.kind})"
         table.append(
             (
                 message.id,
                 f"{row.group}/{message.thread}",
-                sent,
+                timestamp(message.at // 10**9),
                 brief(message.sender, _TEXT),
                 _WORDS[row.state],
                 brief(text, _TEXT),
