@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -14,11 +15,13 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    model_validator,
 )
 
 from pannier.errors import SettingsError, reason
 from pannier.shown import brief
 from pannier.yamltext import load_yaml
+from pannier_hook import tuning
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -128,6 +131,142 @@ class Conversations(Strict):
     )
 
 
+class Pruning(Strict):
+    """What becomes of large tool results before the model is asked again."""
+
+    trim_tool_results: bool = Field(default=True, description="`false` switches pruning off.")
+    soft_trim_chars: int = Field(
+        default=tuning.SOFT_TRIM_CHARS,
+        ge=500,
+        description="Of a longer result the beginning and the end are kept, in characters.",
+    )
+    hard_clear_threshold: int = Field(
+        default=tuning.HARD_CLEAR_THRESHOLD,
+        ge=500,
+        description="A longer result becomes a note, in characters.",
+    )
+    protect_recent: int = Field(
+        default=tuning.PROTECT_RECENT,
+        ge=0,
+        description="The last so many tool messages are left as they are.",
+    )
+
+
+_DURATION = re.compile(r"(\d{1,4})(m|h|d)")
+_SECONDS = {"m": 60, "h": 3_600, "d": 86_400}
+
+
+def seconds_of(duration: str) -> int:
+    """`30m`, `12h`, `2d` → seconds. Raises ValueError."""
+    match = _DURATION.fullmatch(duration)
+    if not match or not int(match[1]):
+        raise ValueError("write a time like 30m, 12h or 2d")
+    return int(match[1]) * _SECONDS[match[2]]
+
+
+def _a_duration(value: Any) -> Any:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("write a time like 30m, 12h or 2d")
+    if value is not None:
+        seconds_of(value)
+    return value
+
+
+class Compaction(Strict):
+    """When the older part of a long conversation gives way to a summary."""
+
+    enabled: bool = Field(default=True, description="`false` switches pannier's part in it off.")
+    trigger_percent: int = Field(
+        default=tuning.TRIGGER_PERCENT,
+        ge=10,
+        le=95,
+        description="How full the context window is when it begins, in percent.",
+    )
+    reserve_tokens: int = Field(
+        default=tuning.RESERVE_TOKENS, ge=0, description="Of the window, left for what comes next."
+    )
+    keep_recent_tokens: int = Field(
+        default=tuning.KEEP_RECENT_TOKENS,
+        ge=0,
+        description="Of the latest messages, kept word for word.",
+    )
+    min_messages: int = Field(
+        default=tuning.MIN_MESSAGES,
+        ge=1,
+        description="A shorter conversation is not compacted, unless it would not fit any more.",
+    )
+    idle_after: Annotated[str | None, BeforeValidator(_a_duration)] = Field(
+        default=None,
+        description="`pannier serve` compacts a thread in which nothing was said for so long, such "
+        "as `12h`. It costs a model call; null: never.",
+    )
+
+
+class SpillBuffer(Strict):
+    """Tool results that are too large for a context go into a file."""
+
+    enabled: bool = Field(default=True, description="`false` switches it off.")
+    default_threshold: int = Field(
+        default=tuning.DEFAULT_THRESHOLD,
+        ge=tuning.LEAST_THRESHOLD,
+        description="A larger result goes into a file, in bytes of UTF-8.",
+    )
+    thresholds: dict[str, Annotated[int, Field(ge=tuning.LEAST_THRESHOLD)]] = Field(
+        default_factory=dict,
+        description="The same for tools by their name, or for a kind of them: `search` (20,000 "
+        "unless said here) and `shell` (100,000).",
+    )
+    keep_days: int = Field(
+        default=tuning.KEEP_DAYS, ge=1, le=36_500, description="Days for which a file is kept."
+    )
+    keep_size: Annotated[str, BeforeValidator(_a_size)] = Field(
+        default="1g", description="Of all such files of the group; the oldest go first."
+    )
+
+
+class ContextSettings(Strict):
+    """What is done so that a long conversation fits the model's context window.
+
+    Also read as Mycel writes it: `memory: {pruning, compaction}` and `tools: {spill_buffer}`.
+    """
+
+    window: int | None = Field(
+        default=None,
+        ge=4_000,
+        description="Tokens that the model takes; null: as many as the client, or the model's "
+        "profile, says.",
+    )
+    pruning: Pruning = Field(default=Pruning(), description="Large results of tools.")
+    compaction: Compaction = Field(default=Compaction(), description="Summaries.")
+    spill_buffer: SpillBuffer = Field(
+        default=SpillBuffer(), description="Results that go into a file."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_mycel_writes_it(cls, data: Any) -> Any:
+        return tuning.flattened(data) if isinstance(data, dict) else data
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ContextSettings:
+        problem = tuning.contradiction(
+            soft_trim_chars=self.pruning.soft_trim_chars,
+            hard_clear_threshold=self.pruning.hard_clear_threshold,
+            window=self.window,
+            trigger_percent=self.compaction.trigger_percent,
+            reserve_tokens=self.compaction.reserve_tokens,
+            keep_recent_tokens=self.compaction.keep_recent_tokens,
+        )
+        if problem:
+            raise ValueError(problem)
+        return self
+
+    def variable(self) -> str:
+        """The value of `PANNIER_CONTEXT` in a container: JSON; "" if all is as by default."""
+        said = self.model_dump(exclude_defaults=True)
+        return json.dumps(said, separators=(",", ":")) if said else ""
+
+
 class GroupSettings(Strict):
     """`groups/<folder>/group.yaml`."""
 
@@ -158,6 +297,11 @@ class GroupSettings(Strict):
         default=Conversations(),
         description="The transcripts that the agent can read. What was said stays stored whatever "
         "is removed here.",
+    )
+    context: ContextSettings = Field(
+        default=ContextSettings(),
+        description="What is done so that long conversations fit the context window "
+        "([context](context.md)).",
     )
     enforce: Literal["report", "stop"] = Field(
         default="report",

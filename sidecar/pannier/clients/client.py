@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pannier.clients.transcript import Reader
 from pannier.clients.transcripts import fields
 from pannier.endpoint.answers import Answer
+from pannier.settings import ContextSettings
 from pannier_hook import VERSION
 
 HOOK_PROGRAM = "/usr/local/bin/pannier-hook"
@@ -148,6 +149,26 @@ class Traces:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """What becomes of one of the settings in `context:` with a client."""
+
+    setting: str
+    """Its name below `context:`, such as `compaction.trigger_percent`."""
+    holds: Literal["yes", "partly", "no"]
+    how: str
+    """By which means, or why not; words for a person."""
+
+
+@dataclass(frozen=True)
+class ContextPlan:
+    """How a client is held to the settings in `context:`."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """For its containers."""
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True)
 class Client:
     """An agent program: its image, its settings, and how it is driven without a person."""
 
@@ -186,3 +207,8 @@ class Client:
     """What a hand-over of its hook says was said and done."""
     traces: Traces = Traces()
     """What it keeps of a session itself."""
+    context: Callable[[ContextSettings], ContextPlan] = lambda _: ContextPlan()
+    """How it is held to the group's settings for its context. Pure."""
+    compact: Callable[[str], tuple[str, ...]] | None = None
+    """The command that compacts the session with this id without a person; None where there is
+    none."""

@@ -1,0 +1,70 @@
+"""What the settings in `context:` are by default, and which of them contradict each other.
+
+One home for the hook, for agents in Python and for the sidecar. Names and defaults are those that
+people know from Mycel's memory page (Pruning, Compaction, Spill buffer).
+"""
+
+from __future__ import annotations
+
+VARIABLE = "PANNIER_CONTEXT"
+"""Environment variable of a container: the group's settings as JSON, as far as they are not the
+defaults."""
+
+SOFT_TRIM_CHARS = 3_000
+HARD_CLEAR_THRESHOLD = 10_000
+PROTECT_RECENT = 3
+
+TRIGGER_PERCENT = 70
+RESERVE_TOKENS = 16_384
+KEEP_RECENT_TOKENS = 20_000
+MIN_MESSAGES = 20
+
+DEFAULT_THRESHOLD = 50_000
+THRESHOLDS = {"search": 20_000, "shell": 100_000}
+LEAST_THRESHOLD = 4_000
+"""Bytes: less is about what is shown of a spilled result."""
+KEEP_DAYS = 30
+KEEP_BYTES = 1 << 30
+
+
+def contradiction(
+    *,
+    soft_trim_chars: int,
+    hard_clear_threshold: int,
+    window: int | None,
+    trigger_percent: int,
+    reserve_tokens: int,
+    keep_recent_tokens: int,
+) -> str:
+    """Why these values cannot hold together, in words for a person; "" if they can."""
+    if soft_trim_chars > hard_clear_threshold:
+        return (
+            f"pruning.soft_trim_chars ({soft_trim_chars}) is above pruning.hard_clear_threshold "
+            f"({hard_clear_threshold}): what is cleared cannot be trimmed as well"
+        )
+    if window is None:
+        return ""
+    if reserve_tokens >= window:
+        return (
+            f"compaction.reserve_tokens ({reserve_tokens}) leaves nothing of the window ({window})"
+        )
+    fires = min(window * trigger_percent // 100, window - reserve_tokens)
+    if keep_recent_tokens >= fires:
+        return (
+            f"compaction.keep_recent_tokens ({keep_recent_tokens}) is not below the {fires} tokens "
+            f"at which compaction fires in a window of {window}: nothing would be left to summarize"
+        )
+    return ""
+
+
+def flattened(data: dict[str, object]) -> dict[str, object]:
+    """The settings with Mycel's outer names, `memory` and `tools`, taken away. What is not of that
+    form stays as it is, and is refused by whoever knows the names."""
+    flat = {name: value for name, value in data.items() if name not in ("memory", "tools")}
+    for outer in ("memory", "tools"):
+        inner = data.get(outer)
+        if isinstance(inner, dict) and not inner.keys() & flat.keys():
+            flat.update(inner)
+        elif outer in data:
+            flat[outer] = inner
+    return flat
