@@ -8,8 +8,8 @@ that break them:
   unique; the first message is the user's; text blocks are not empty; an agent's request ends with
   the user's message.
 - OpenAI, Chat Completions: "an assistant message with `tool_calls` must be followed by tool
-  messages responding to each `tool_call_id`", and "messages with role `tool` must be a response to a
-  preceding message with `tool_calls`".
+  messages responding to each `tool_call_id`", and "messages with role `tool` must be a response to
+  a preceding message with `tool_calls`".
 - OpenAI, Responses: "no tool output found for function call", "no tool call found for function call
   output".
 

@@ -83,14 +83,13 @@ def test_broken_payloads(what: str, payload: str) -> None:
 MORE: dict[str, Callable[[], Messages]] = {
     "the model speaks first": lambda: WHOLE[2:],
     "the model speaks last": lambda: [*WHOLE, AIMessage("Yes.", id="a9")],
-    "an empty text in a result": lambda: instead(6, result("c3", [{"type": "text", "text": ""}])),
     "nothing": lambda: WHOLE[:1],
 }
 
 
 @pytest.mark.parametrize("what", MORE)
 def test_what_anthropic_refuses_beside(what: str) -> None:
-    """The first and the last message are the user's, and none is empty."""
+    """The first and the last message are the user's."""
     messages = MORE[what]()
     problems, build = PAYLOADS["anthropic"]
     assert pairing.in_messages(messages)
