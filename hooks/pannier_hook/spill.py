@@ -1,0 +1,185 @@
+"""Results of tools that are too large for a context, kept in files of the group:
+`files/.pannier/spill/<thread>/<time>-<tool>-<random>.txt`.
+
+Everything there can be removed or replaced by the agent; nothing is followed out of it.
+"""
+
+from __future__ import annotations
+
+import posix
+import time
+
+from .folders import open_below
+from .spillnote import ENDS, Kept, ends_of, shown, spilled_in
+from .spool import write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .options import Options
+    from .tools import SpillSettings
+
+__all__ = ["Kept", "is_read_back", "keep", "shortened", "shown", "spilled_in"]
+
+FOLDER = ".pannier"
+SPILL = "spill"
+SUFFIX = ".txt"
+DRAFT = ".part"
+"""What follows the name of a file that is still being written."""
+
+_LONGEST_CALL = 1 << 16
+"""Code points of a tool's input that are looked at."""
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`\\=,;:|&<>(){}[]", " "))
+"""What stands around a path in a command or in JSON."""
+_LONGEST_SLUG = 40
+_RANDOM = 8
+_DIGITS = frozenset("0123456789abcdef")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.O_CLOEXEC
+
+
+def keep(options: Options, settings: SpillSettings, tool: str, chunks: Iterable[bytes]) -> Kept:
+    """Keep the result of `tool`, UTF-8 that comes in `chunks`, in a new file of the thread's, and
+    remove old ones. Raises OSError, and whatever `chunks` raise; then no new file is left.
+
+    The file is not flushed to the disk: an agent would wait for it.
+    """
+    names = (FOLDER, SPILL, folder_of(options.thread))
+    files = f"{options.root.rstrip('/')}/files"
+    folder = open_below(files, names, make=True)
+    try:
+        _hide(files)
+        name = new_name(tool)
+        size, lines, first, last = _write(folder, name, chunks)
+    finally:
+        posix.close(folder)
+    from .spilltidy import tidy
+
+    tidy(files, settings, time.time())
+    head, tail = ends_of(first, last, size)
+    return Kept("/".join((files, *names, name)), size, lines, head, tail)
+
+
+def shortened(chunks: Iterable[bytes], call: str) -> str:
+    """What the model gets in the place of what it read of a kept result, UTF-8 in `chunks`, by the
+    tool's input `call`: as `shown`, with the path of that result, and no new file."""
+    measure = _Measure()
+    for chunk in chunks:
+        measure.add(chunk)
+    head, tail = ends_of(measure.first, measure.last, measure.size)
+    path = read_back_path(call)
+    return shown(Kept(path, measure.size, measure.lines, head, tail, again=True))
+
+
+def is_read_back(call: str) -> bool:
+    """Whether a tool's input, a text or its JSON, names a kept result: what it gives is not kept
+    again."""
+    return bool(read_back_path(call))
+
+
+def read_back_path(call: str) -> str:
+    """The path of the kept result, or of the folder of such, that a tool's input names; else ""."""
+    for word in call[:_LONGEST_CALL].replace("\\/", "/").translate(_BETWEEN).split():
+        # In a shell whose folder is that of the file, its name alone.
+        if f"{FOLDER}/{SPILL}" in word or is_name(word.rpartition("/")[2]):
+            return word
+    return ""
+
+
+def new_name(tool: str) -> str:
+    """A file's name that nobody else has: it tells when it was made and by which tool."""
+    at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    return f"{at}-{slug(tool) or 'tool'}-{posix.urandom(_RANDOM).hex()}{SUFFIX}"
+
+
+def is_name(name: str) -> bool:
+    """Whether `new_name` can have made this."""
+    stem = name.removesuffix(SUFFIX)
+    random = stem[-2 * _RANDOM :]
+    return (
+        stem != name
+        and len(random) == 2 * _RANDOM
+        and _DIGITS.issuperset(random)
+        and stem[8:9] == "T"
+        and stem[15:17] == "Z-"
+        and f"{stem[:8]}{stem[9:15]}".isdigit()
+        and stem[17:].count("-") >= 1
+    )
+
+
+def folder_of(thread: str) -> str:
+    """The name of the thread's folder: the thread's own, if that can be a folder's, else one that
+    no other thread has."""
+    plain = slug(thread)
+    if plain == thread:
+        return plain
+    from _blake2 import blake2b
+
+    mark = blake2b(thread.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{plain or 'thread'}.{mark}"
+
+
+def slug(text: str) -> str:
+    """A text as a part of a file's name: bounded, and of the plainest characters."""
+    plain = "".join(c if c in _PLAIN else "-" for c in text[:_LONGEST_SLUG].lower())
+    return plain.strip("-")
+
+
+class _Measure:
+    """What of a result is shown and said: its size, its lines, its two ends."""
+
+    __slots__ = ("_breaks", "first", "last", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._breaks = 0
+        self.first = b""
+        self.last = b""
+
+    def add(self, chunk: bytes) -> None:
+        """The next bytes of it."""
+        self.size += len(chunk)
+        self._breaks += chunk.count(b"\n")
+        if len(self.first) < ENDS:
+            self.first += chunk[: ENDS - len(self.first)]
+        self.last = chunk[-ENDS:] if len(chunk) >= ENDS else (self.last + chunk)[-ENDS:]
+
+    @property
+    def lines(self) -> int:
+        """With one that does not end, if there is such."""
+        return self._breaks + bool(self.last and not self.last.endswith(b"\n"))
+
+
+def _write(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, int, bytes, bytes]:
+    """Write a file that is there whole, or not at all."""
+    measure, draft = _Measure(), f"{name}{DRAFT}"
+    file = posix.open(draft, _NEW, 0o600, dir_fd=folder)
+    done = False
+    try:
+        for chunk in chunks:
+            write_all(file, chunk)
+            measure.add(chunk)
+        posix.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+        done = True
+    finally:
+        posix.close(file)
+        if not done:
+            posix.unlink(draft, dir_fd=folder)
+    return measure.size, measure.lines, measure.first, measure.last
+
+
+def _hide(files: str) -> None:
+    """From git, should the files be a repository. Nothing depends on it."""
+    try:
+        folder = open_below(files, (FOLDER,), make=False)
+        try:
+            file = posix.open(".gitignore", _NEW, 0o644, dir_fd=folder)
+            try:
+                write_all(file, b"*\n")
+            finally:
+                posix.close(file)
+        finally:
+            posix.close(folder)
+    except OSError:
+        pass

@@ -1,0 +1,134 @@
+"""What the model sees in the place of a result that went into a file. Pure.
+
+First a note in words, then the beginning of the result, how much is left out, and its end:
+
+    [Pannier: this result is long, and all of it is kept in a file: 1048576 bytes, 20164 lines]
+    file: /workspace/agent/files/.pannier/spill/main/…-bash-0123456789abcdef.txt
+    how to read parts of it …
+    ----- the beginning -----
+    …
+    ----- 1046576 bytes are left out here -----
+    …
+"""
+
+from __future__ import annotations
+
+HEAD = 950
+"""The most that is shown of a result's beginning, in code points."""
+TAIL = 950
+"""The same of its end."""
+ENDS = 4 * (HEAD + 1)
+"""Bytes of UTF-8 that hold as many code points, wherever they are cut."""
+
+_BEGIN = "[Pannier: this result is long, and all of it is kept in a file: "
+_AGAIN = "[Pannier: what was read of a file with a kept result is long itself: "
+_FILE = "]\nfile: "
+_HOW = (
+    "Read what you need of it in a shell, some 100 lines at a time: sed -n '200,300p' on that "
+    "file for lines, grep -n for where something stands, tail -c 4000 for its end."
+)
+_HOW_LONG_LINES = (
+    "Its lines are long. Read what you need of it in a shell, some 4000 bytes at a time: "
+    "tail -c +200000 FILE | head -c 4000 from a place on, grep -o for what stands around a word, "
+    "tail -c 4000 for its end."
+)
+_LONG_LINE = 2_000
+"""Bytes of an average line, from which on parts are better read by bytes."""
+_LEAST_SHARE = 2
+"""A cut at a line's end leaves at least one part in so many of what could be shown."""
+
+
+class Kept:
+    """A result that is kept in the file `path`: its size in bytes, its lines, and the texts of its
+    beginning and its end. Frozen by custom."""
+
+    __slots__ = ("again", "head", "lines", "path", "size", "tail")
+
+    def __init__(
+        self, path: str, size: int, lines: int, head: str, tail: str, *, again: bool = False
+    ) -> None:
+        """`again`: it is not kept, for it was read from `path`, where it is kept already."""
+        self.path = path
+        self.size = size
+        self.lines = lines
+        self.head = head
+        self.tail = tail
+        self.again = again
+
+
+def shown(kept: Kept) -> str:
+    """What the model gets: about 2,500 characters."""
+    left = max(0, kept.size - len(_bytes(kept.head)) - len(_bytes(kept.tail)))
+    how = _HOW_LONG_LINES if kept.size > kept.lines * _LONG_LINE else _HOW
+    return "\n".join(
+        (
+            f"{_AGAIN if kept.again else _BEGIN}{kept.size} bytes, {kept.lines} lines"
+            f"{_FILE}{kept.path}",
+            how,
+            "----- the beginning -----",
+            kept.head.removesuffix("\n"),
+            f"----- {left} bytes are left out here; the end follows -----",
+            kept.tail,
+        )
+    )
+
+
+def spilled_in(text: str) -> tuple[str, int] | None:
+    """The path and the size in bytes that the note in `text` names; None when there is none."""
+    at = text.find(_BEGIN)
+    if at < 0:
+        return None
+    size, _, rest = text[at + len(_BEGIN) :].partition(" bytes, ")
+    lines, _, rest = rest.partition(f" lines{_FILE}")
+    path, end, _ = rest.partition("\n")
+    if not (_is_number(size) and _is_number(lines) and end and path.startswith("/")):
+        return None
+    return path, int(size)
+
+
+def head_of(text: str, most: int) -> str:
+    """The beginning of `text`, at most `most` code points: whole lines, if that leaves enough."""
+    if len(text) <= most:
+        return text
+    at = text.rfind("\n", 0, most) + 1
+    return text[: at if at * _LEAST_SHARE >= most else _not_in_line_end(text, most)]
+
+
+def tail_of(text: str, most: int) -> str:
+    """The end of `text`, at most `most` code points: whole lines, if that leaves enough."""
+    if len(text) <= most:
+        return text
+    begin = len(text) - most
+    at = text.find("\n", begin - 1, len(text) - 1) + 1
+    if at and (len(text) - at) * _LEAST_SHARE >= most:
+        return text[at:]
+    cut = _not_in_line_end(text, begin)
+    return text[cut if cut == begin else begin + 1 :]
+
+
+def ends_of(first: bytes, last: bytes, size: int) -> tuple[str, str]:
+    """The head and the tail of `size` bytes that begin with `first` and end with `last`.
+
+    Each of the two holds `ENDS` bytes, or all when there are less; undecodable bytes become U+FFFD.
+    """
+    if size > 2 * ENDS:
+        return head_of(_text(first), HEAD), tail_of(_text(last), TAIL)
+    whole = _text(first + last[len(first) + len(last) - size :])
+    most = min(HEAD, len(whole) // 3)
+    return head_of(whole, most), tail_of(whole, most)
+
+
+def _not_in_line_end(text: str, at: int) -> int:
+    return at - 1 if text[at - 1 : at + 1] == "\r\n" else at
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20
