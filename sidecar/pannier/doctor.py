@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from shlex import quote
 
-from pannier import clients, groups, mounts, running, safefs
+from pannier import clients, groups, holding, mounts, running, safefs
 from pannier.bake.find import look_at_image
 from pannier.engine import Engine, images
 from pannier.errors import (
@@ -105,6 +105,7 @@ def _group(
         lambda: _hooks_twice(group, client),
         lambda: _reports(group),
         lambda: _notes(group, client),
+        lambda: _context(group, client),
     ]
     if engine is not None:
         looks += [
@@ -170,6 +171,14 @@ def _variables(group: Group, environ: Mapping[str, str]) -> Iterator[Finding]:
 def _notes(group: Group, client: clients.Client) -> Iterator[Finding]:
     for note in client.notes:
         yield Finding("note", group.folder, f"{client.title}: {note}")
+
+
+def _context(group: Group, client: clients.Client) -> Iterator[Finding]:
+    for row in holding.unheld(group.settings.context, client):
+        message = f"{client.title}: context.{row.setting} does not hold: {row.how}"
+        yield Finding(
+            "note", group.folder, message, f"What holds: pannier context show {group.folder}"
+        )
 
 
 def _scaffold(group: Group) -> Iterator[Finding]:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from pannier import clients, groups, mounts, owner, running, safefs
+from pannier import clients, groups, holding, mounts, owner, running, safefs
 from pannier.engine import Container, ContainerSpec, Engine, images, terminal
 from pannier.engine.life import Life
 from pannier.engine.spec import (
     LABEL_CLIENT,
+    LABEL_CONTEXT,
     LABEL_GROUP,
     LABEL_HOME,
     LABEL_IMAGE,
@@ -110,7 +111,10 @@ def decide(home: Home, wish: Wish, environ: Mapping[str, str]) -> Plan:
         own_image=named is None,
         identity=groups.identity_of(group.paths, environ),
         mounts=mount_plan,
-        environment={"PANNIER_THREAD": wish.thread},
+        environment={
+            "PANNIER_THREAD": wish.thread,
+            **holding.environment(group.settings.context, client),
+        },
         missing=tuple(n for n in group.settings.env_from if n not in environ),
         command=(wish.entrypoint, *wish.args) if wish.entrypoint else (*client.program, *wish.args),
         workdir=_workdir(group, wish.cwd, mount_plan),
@@ -168,7 +172,8 @@ def specify(
         command=plan.command,
         user=str(plan.identity),
         mounts=plan.mounts.mounts,
-        environment={**handed_on, **plan.environment, **({"PANNIER_GATE": "1"} if gate else {})},
+        # What a person hands on goes before what pannier tells the client; our own names are none.
+        environment={**plan.environment, **handed_on, **({"PANNIER_GATE": "1"} if gate else {})},
         labels={
             LABEL_HOME: str(home.root),
             LABEL_GROUP: plan.group.folder,
@@ -178,6 +183,7 @@ def specify(
             LABEL_OWNER: owner.me(),
             LABEL_MOUNTS: mounts_label(plan.mounts.mounts),
             LABEL_IMAGE: plan.wish.image or "",
+            LABEL_CONTEXT: plan.group.settings.context.variable(),
         },
         memory=size_in_bytes(limits.memory),
         cpus=limits.cpus,

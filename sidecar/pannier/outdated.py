@@ -1,4 +1,4 @@
-"""Whether a container is up on another image than a start would take now."""
+"""Whether a container is up with another image, or other settings, than a start would take now."""
 
 from __future__ import annotations
 
@@ -19,21 +19,18 @@ _BARE_ID = re.compile(r"(?:sha256:)?[0-9a-f]{12,64}")
 
 @dataclass(frozen=True)
 class Outdated:
-    """A container on an earlier image, and the way out."""
+    """A container that is not as a start would make it, and the way out."""
 
     name: str
-    has: str
-    """The image that it runs: its tag, or its id when the tag names another one by now."""
-    now: str
-    """Tag of the image that a start would take."""
+    brief: str
+    """In two words, for a table."""
+    why: str
+    """What of it is earlier, and what follows from that."""
     anew: str
     """What starts it anew."""
 
     def __str__(self) -> str:
-        return (
-            f"{self.name} is up on an earlier image ({self.has}; a start would take {self.now}), "
-            "so what is said in it may not be kept"
-        )
+        return f"{self.name} is up {self.why}"
 
     @property
     def advice(self) -> str:
@@ -56,9 +53,19 @@ class Comparison:
         client = clients.get(container.client)
         named = container.asked_image or groups.image_of(group, client)
         now = named or self._tag(client)
-        if not now or not is_earlier(container, now, self._id(now), own=named is None):
-            return None
-        return Outdated(container.name, _brief(container.image), now, _anew(container, group))
+        if now and is_earlier(container, now, self._id(now), own=named is None):
+            has = _brief(container.image)
+            why = (
+                f"on an earlier image ({has}; a start would take {now}), "
+                "so what is said in it may not be kept"
+            )
+            return Outdated(container.name, "earlier image", why, _anew(container, group))
+        if container.context != group.settings.context.variable():
+            why = (
+                "with earlier settings for its context than group.yaml has now, and keeps to those"
+            )
+            return Outdated(container.name, "earlier settings", why, _anew(container, group))
+        return None
 
     def _tag(self, client: clients.Client) -> str:
         """That of pannier's own image; "" for a client without one."""

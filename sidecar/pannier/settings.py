@@ -262,8 +262,12 @@ class ContextSettings(Strict):
         return self
 
     def variable(self) -> str:
-        """The value of `PANNIER_CONTEXT` in a container: JSON; "" if all is as by default."""
-        said = self.model_dump(exclude_defaults=True)
+        """The value of `PANNIER_CONTEXT` in a container: JSON; "" if all is as by default.
+
+        Without `idle_after`, which is the daemon's alone.
+        """
+        said = self.model_dump(exclude_defaults=True, exclude={"compaction": {"idle_after"}})
+        said = {name: value for name, value in said.items() if value != {}}
         return json.dumps(said, separators=(",", ":")) if said else ""
 
 

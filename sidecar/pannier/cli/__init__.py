@@ -16,7 +16,8 @@ from pannier.cli.context import Context
 from pannier.errors import Interrupted, PannierError, described
 from pannier.shown import brief, shown
 
-# name → what `pannier --help` says of it. Each lies in the module of its name here, as `command`.
+# name → what `pannier --help` says of it. Each lies in the module of its name here, as `command`,
+# but for those in `_ELSEWHERE`.
 COMMANDS: dict[str, str] = {
     "init": "Make a pannier home.",
     "group": "Make and look at agent groups.",
@@ -33,11 +34,14 @@ COMMANDS: dict[str, str] = {
     "image": "Build and list the images of the agent programs.",
     "bake": "Write hook and settings for a Dockerfile of your own.",
     "mounts": "Say what groups may see of the host.",
+    "context": "Say which settings for long conversations hold.",
     "serve": "Keep groups up and watched: the daemon.",
     "status": "Say how the daemon is.",
     "verify": "Check that memory reaches the model, whole.",
     "doctor": "Say what is wrong, and what to do.",
 }
+
+_ELSEWHERE = {"context": "holding"}  # `cli.context` is what every command is given.
 
 
 class _Commands(click.Group):
@@ -49,7 +53,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"pannier.cli.{cmd_name}").command
+        module = _ELSEWHERE.get(cmd_name, cmd_name)
+        command = import_module(f"pannier.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 

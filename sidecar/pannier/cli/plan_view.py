@@ -9,7 +9,8 @@ from pannier.launch import Plan
 def show(context: Context, plan: Plan, as_json: bool) -> None:
     """The container that would be started. Values of `env_from` are not shown."""
     settings = plan.group.settings
-    names = [n for n in settings.env_from if n not in plan.missing]
+    handed_on = (n for n in settings.env_from if n not in plan.missing)
+    names = list(dict.fromkeys((*plan.environment, *handed_on)))
     if as_json:
         context.print_json(
             {
@@ -20,7 +21,7 @@ def show(context: Context, plan: Plan, as_json: bool) -> None:
                 "command": list(plan.command),
                 "workdir": plan.workdir,
                 "network": settings.network,
-                "environment": [*plan.environment, *names],
+                "environment": names,
                 "mounts": [
                     {"source": str(m.source), "target": str(m.target), "mode": m.mode}
                     for m in plan.mounts.mounts
@@ -34,7 +35,7 @@ def show(context: Context, plan: Plan, as_json: bool) -> None:
     context.say(f"  command  {' '.join(plan.command) or '(of the image)'}")
     context.say(f"  workdir  {plan.workdir}")
     context.say(f"  network  {settings.network}")
-    context.say(f"  env      {' '.join([*plan.environment, *names])}")
+    context.say(f"  env      {' '.join(names)}")
     for mount in plan.mounts.mounts:
         context.say(f"  mount    {mount.source} → {mount.target} ({mount.mode})")
     for refusal in plan.mounts.refused:

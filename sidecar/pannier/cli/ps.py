@@ -79,7 +79,7 @@ def _show_present(context: Context, home: Home, folder: str | None, as_json: boo
         return
     rows = [("NAME", "GROUP", "CLIENT", "ROLE", "THREAD", "STATE", "CREATED", "IMAGE")]
     for c in found:
-        odd = "left behind" if c.id in left else "earlier image" if c.id in old else ""
+        odd = "left behind" if c.id in left else old[c.id].brief if c.id in old else ""
         state = f"{c.state} ({odd})" if odd else c.state
         rows.append((c.name, c.group, c.client, c.role, c.thread, state, c.created, c.image))
     for line in columns(rows):

@@ -15,6 +15,7 @@ from pannier.engine import look
 from pannier.engine.connect import connect, translated
 from pannier.engine.spec import (
     LABEL_CLIENT,
+    LABEL_CONTEXT,
     LABEL_GROUP,
     LABEL_HOME,
     LABEL_IMAGE,
@@ -71,6 +72,8 @@ class Container:
     image_id: str = ""
     asked_image: str = ""
     """Named at the start instead of the usual one; "" for that."""
+    context: str = ""
+    """The settings for its context that it was started with; "" for the defaults."""
 
     @property
     def short_id(self) -> str:
@@ -260,4 +263,5 @@ def _container(row: Mapping[str, Any]) -> Container:
         mounts=read_mounts_label(labels.get(LABEL_MOUNTS, "")),
         image_id=str(row.get("ImageID", "")),
         asked_image=labels.get(LABEL_IMAGE, ""),
+        context=labels.get(LABEL_CONTEXT, ""),
     )

@@ -23,6 +23,8 @@ LABEL_THREAD = "pannier.thread"
 LABEL_MOUNTS = "pannier.mounts"
 LABEL_IMAGE = "pannier.image"
 """The image that was asked for instead of the usual one."""
+LABEL_CONTEXT = "pannier.context"
+"""The group's settings for its context, as the container was given them."""
 
 # Engines from this API version on make a read-only bind read-only all the way down; older ones
 # leave folders that are mounted below the source writable (moby 25.0 release notes).

@@ -14,7 +14,7 @@ _MENDED = {
     "allowlist.broken": ("allowlist.mended", "the allowlist can be read again"),
     "settings.broken": ("settings.mended", "the settings can be read again"),
     "container.drifted": ("container.keeps", "its container keeps to its plan again"),
-    "container.outdated": ("container.current", "its container is on the image of now again"),
+    "container.outdated": ("container.current", "its container is as a start would make it again"),
     "group.gone": ("group.back", "its group.yaml is there again"),
     "ready.failed": ("group.ready", "its folders are there"),
 }

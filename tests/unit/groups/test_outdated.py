@@ -1,4 +1,4 @@
-"""Containers that are up on an earlier image than a start would take."""
+"""Containers that are up with an earlier image, or earlier settings, than a start would take."""
 
 from __future__ import annotations
 
@@ -132,6 +132,26 @@ def test_what_does_not_run_or_is_not_known_is_not_judged(
     """Only what runs can lose what is said in it."""
     built = {} if "client" in change else {TAG: "sha256:now"}
     assert told(home, replace(OLD, **change), **built) == ""  # type: ignore[arg-type]
+
+
+def test_settings_for_the_context_hold_from_the_next_start_on(home: Home) -> None:
+    """A container keeps what it was started with, and that is said with the way out."""
+    built = {TAG: "sha256:now"}
+    home.group("scout").settings.write_text("client: claude\ncontext: {window: 200000}\n")
+    words = told(home, UP, **built)
+    assert words.startswith("pannier-scout-c1 is up with earlier settings for its context than")
+    assert words.endswith("pannier stop scout && pannier up scout")
+    assert told(home, replace(UP, context='{"window":200000}'), **built) == ""
+    assert "earlier image" in told(home, OLD, **built)
+
+
+@pytest.mark.parametrize(
+    "same", ["", "context: {}", "context: {compaction: {idle_after: 12h}}"], ids=str
+)
+def test_settings_that_change_nothing_in_it_need_no_new_container(home: Home, same: str) -> None:
+    """Defaults that are written down, and what is the daemon's alone."""
+    home.group("scout").settings.write_text(f"client: claude\n{same}\n")
+    assert told(home, UP, **{TAG: "sha256:now"}) == ""
 
 
 def test_each_image_is_asked_about_once(home: Home) -> None:
