@@ -1,4 +1,4 @@
-"""Starting a thread's client without a person, with the messages that wait as its prompt."""
+"""Starting a thread's client without a person: where, in which session, and the run itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pannier.errors import PannierError, UsageError
 from pannier.launch import Building, Tell, Wish
 from pannier.outdated import warn
 from pannier.paths import Home
-from pannier.threads import inbox
 from pannier.threads.intake import take_in
-from pannier.threads.queue import Waiting, open_queue, queue_file, tell_queue
+from pannier.threads.queue import tell_queue
+from pannier.threads.rows import SessionRow
 from pannier.threads.store import open_store, threads_file
 
 # A session id is a claim of the container: none that a client would take for an option.
@@ -34,10 +34,10 @@ class Start:
     inside: Container | None
     """The container that idles and is used; None: one of its own."""
 
-    def command(self, prompt: str) -> tuple[str, ...]:
-        if self.session and self.client.resume is not None:
-            return self.client.resume(prompt, self.session)
-        return self.client.headless(prompt)
+    @property
+    def where(self) -> str:
+        """In words."""
+        return f"in {self.inside.name}" if self.inside else "in a container of its own"
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,10 @@ class Starter:
     folder: str
     thread: str = running.DEFAULT_THREAD
 
-    def decide(self, *, anew: bool = False) -> Start | None:
-        """How to start the client; None if it is at work already. Changes nothing.
-
-        It goes on with the thread's latest session, where the client can and one is known; `anew`
-        begins one instead. A container that idles is used. Raises UsageError for a client that
-        pannier cannot start so.
+    def place(self, client: Client, session: str) -> Start | None:
+        """Where the client would go on with a session; None if it is at work on the thread, or
+        somebody has it open. Changes nothing. A container that idles is used.
         """
-        client = groups.client_of(groups.get(self.home, self.folder), None)
-        if not client.headless("x"):
-            raise UsageError(
-                f"pannier knows no way to start {client.title} without a person",
-                f"The message can wait for its next turn: pannier send {self.folder} …",
-            )
         idle = None
         for container in self.engine.containers(str(self.home.root), self.folder):
             if container.state != "running" or container.client != client.name:
@@ -74,80 +65,51 @@ class Starter:
                     idle = container
             elif container.thread == self.thread:
                 return None
-        return Start(client, "" if anew else self.latest_session(client), idle)
+        return Start(client, session, idle)
 
-    def latest_session(self, client: Client) -> str:
-        """The session of the client in which the thread last spoke; "" if none is known."""
-        if client.resume is None:
-            return ""
+    def spoken(self) -> list[SessionRow]:
+        """The sessions in which the thread spoke, the latest last; without those that no client
+        could be told to go on with."""
         with suppress(PannierError):
             take_in(self.home, self.environ, told=tell_queue(self.home, self.environ))
         with open_store(threads_file(self.home, self.environ)) as store:
             try:
                 thread = store.find_thread(f"{self.folder}/{self.thread}")
             except UsageError:
-                return ""
-            spoken = [
+                return []
+            found = [
                 one
                 for one in store.sessions(thread.id)
-                if one.client == client.name
-                and one.last_message
-                and _SESSION.fullmatch(one.session)
+                if one.last_message and _SESSION.fullmatch(one.session)
             ]
-        return max(spoken, key=lambda one: one.last_message or 0).session if spoken else ""
+        return sorted(found, key=lambda one: one.last_message or 0)
 
-    def run(self, how: Start, tell: Tell, building: Building) -> int | None:
-        """Start the client with what waits, and again with what came meanwhile. Returns its own
-        status; None if another process started it already: it receives the messages.
-
-        With status 0 the messages were delivered; otherwise, also when this process was told to
-        end meanwhile (128 + N after a signal N), they wait again. Where a hook was
-        quicker, there is nothing to tell, and nothing is started.
-        """
-        status: int | None = None
-        next_: Start | None = how
-        while next_ is not None:
-            with open_queue(queue_file(self.home, self.environ)) as queue:
-                taken = inbox.take_out(queue, self.home.group(self.folder), self.thread)
-            if taken is None:
-                return status
-            if not taken:
-                return status or 0
-            status = self._tell(next_, taken, tell, building)
-            if status != 0:
-                return status
-            next_ = self.decide()
-        return status
-
-    def _tell(self, how: Start, taken: list[Waiting], tell: Tell, building: Building) -> int:
-        signals: list[int] = []
-        ends = Ends(tty=False, stdin=False, heard=signals.append)
-        status = None
-        try:
-            status = self._start(how, how.command(inbox.prompt_of(taken)), tell, building, ends)
-            # Gemini CLI ends with 0 also when it was told to end in the middle of its turn.
-            status = status or (128 + signals[0] if signals else 0)
-            return status
-        finally:
-            with open_queue(queue_file(self.home, self.environ)) as queue:
-                if status == 0:
-                    queue.delivered(self.folder, [row.message.id for row in taken])
-                else:
-                    inbox.put_back(queue, self.home.group(self.folder), taken)
-
-    def _start(
-        self, how: Start, command: tuple[str, ...], tell: Tell, building: Building, ends: Ends
+    def run(
+        self,
+        start: Start,
+        command: tuple[str, ...],
+        tell: Tell,
+        building: Building,
+        ends: Ends | None = None,
     ) -> int:
-        if how.inside is None:
-            wish = Wish(self.folder, thread=self.thread, entrypoint=command[0], args=command[1:])
+        """Run it with this command, which nobody types at. Returns its status."""
+        ends = ends or Ends(tty=False, stdin=False)
+        if start.inside is None:
+            wish = Wish(
+                self.folder,
+                client=start.client.name,
+                thread=self.thread,
+                entrypoint=command[0],
+                args=command[1:],
+            )
             plan = launch.decide(self.home, wish, self.environ)
             return launch.run(self.engine, self.home, plan, self.environ, tell, building, ends)
-        warn(self.engine, self.home, how.inside, groups.get(self.home, self.folder), tell)
+        warn(self.engine, self.home, start.inside, groups.get(self.home, self.folder), tell)
         program = running.decide_exec(
             self.engine,
             self.home,
             self.folder,
-            client=how.client.name,
+            client=start.client.name,
             thread=self.thread,
             cwd=None,
             entrypoint=command[0],

@@ -9,6 +9,7 @@ import pytest
 
 from pannier import clients, groups
 from pannier.clients.transcript import Message, Reading
+from pannier.delivering import Delivery
 from pannier.engine import Engine
 from pannier.groups import new_settings
 from pannier.paths import Home
@@ -35,7 +36,7 @@ def speak(home: Home, session: str, *, client: str = "claude", thread: str = "ma
 
 def latest(home: Home, thread: str = "main") -> str:
     starter = Starter(cast(Engine, None), home, {}, "scout", thread)
-    return starter.latest_session(CLAUDE)
+    return Delivery(starter).latest_session(CLAUDE)
 
 
 def test_the_thread_s_latest_session_of_the_client_goes_on(home: Home) -> None:

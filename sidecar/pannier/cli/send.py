@@ -14,6 +14,7 @@ from pannier import sending
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
 from pannier.cli.progress import build_progress
+from pannier.delivering import Delivery
 from pannier.engine import Engine
 from pannier.errors import UsageError
 from pannier.sending import Letter, Sent
@@ -64,19 +65,19 @@ def command(
     letter = Letter(folder, _read() if text == "-" else text, thread, sender, source)
     home = context.home()
     sending.check(home, letter)
-    starter, how = None, None
+    delivery, how = None, None
     if start:
         engine = Engine.find(context.environ)
-        starter = Starter(engine, home, context.environ, folder, thread)
-        how = starter.decide(anew=new_session)
+        delivery = Delivery(Starter(engine, home, context.environ, folder, thread))
+        how = delivery.decide(anew=new_session)
     if dry_run:
         _show_plan(context, letter, how, as_json)
         return 0
     sent = sending.send(home, context.environ, letter)
     _say_sent(context, sent, as_json, quiet=start)
-    if starter is None:
+    if delivery is None:
         return 0
-    status = starter.run(how, context.tell, partial(build_progress, context)) if how else None
+    status = delivery.run(how, context.tell, partial(build_progress, context)) if how else None
     if status is None:
         context.tell(f"The client is at work on {thread}, and receives {sent.row.message.id}.")
     elif status:
@@ -132,6 +133,5 @@ def _show_plan(context: Context, letter: Letter, how: Start | None, as_json: boo
     count = f"{size:,} byte{'s' * (size != 1)}"
     context.say(f"Would queue {count} for {place}, from {letter.sender or 'unknown'}.")
     if how is not None:
-        where = f"in {how.inside.name}" if how.inside else "in a container of its own"
         session = f"its session {how.session}" if how.session else "a new session"
-        context.say(f"Would start {how.client.title} with it, {where}, in {session}.")
+        context.say(f"Would start {how.client.title} with it, {how.where}, in {session}.")

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO
 
 from pannier import clients, groups, launch
 from pannier.engine import Engine, images
 from pannier.errors import PannierError
 from pannier.launch import Wish
 from pannier.paths import Home
+from pannier.serve.child import Child
 from pannier.serve.decide import Action, Build, MakeReady, Remove, Start
 from pannier.serve.log import Event
 from pannier.serve.memory import Outcome, Up
-from pannier.serve.words import in_one_line, joined
+from pannier.serve.words import in_one_line
 
 GRACE = 10
 """Seconds that a container has to end before it is killed."""
-_REASON = 4096
 
 
 @dataclass(frozen=True)
 class _Building:
-    """An image being built, by a process of its own: it takes minutes and can be ended."""
+    """An image being built."""
 
     group: str
     tag: str
-    process: subprocess.Popen[bytes]
-    output: IO[bytes]
+    child: Child
 
 
 class Hands:
@@ -96,50 +89,31 @@ class Hands:
         return Outcome(event, container=action.container)
 
     def _begin_build(self, action: Build) -> Outcome:
-        output = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the build ends)
-        command = [sys.executable, "-m", "pannier", "--home", str(self.home.root)]
-        process = subprocess.Popen(
-            [*command, "image", "build", action.client, "--progress", "plain"],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=dict(self.environ),
-            start_new_session=True,
-        )
-        self._build = _Building(action.group, action.tag, process, output)
+        words = ("image", "build", action.client, "--progress", "plain")
+        child = Child(self.home, self.environ, *words)
+        self._build = _Building(action.group, action.tag, child)
         return Outcome(Event("info", action.group, "image.building", f"building {action.tag}"))
 
     def finished(self) -> Iterator[Outcome]:
         """What came of a build that ended since the last time."""
         build = self._build
-        if build is None or build.process.poll() is None:
+        if build is None or build.child.status is None:
             return
         self._build = None
-        with build.output:
-            if build.process.returncode == 0:
-                yield Outcome(Event("info", build.group, "image.built", f"built {build.tag}"))
-                return
-            build.output.seek(max(0, build.output.seek(0, os.SEEK_END) - _REASON))
-            lines = build.output.read().decode("utf-8", "replace").splitlines()
-        # The command's own word on the error, and its hint, come last.
-        begin = next((i for i, line in enumerate(lines) if line.startswith("pannier: ")), -1)
-        reason = " ".join(lines[begin:]) or f"status {build.process.returncode}"
-        message = f"{build.tag} could not be built: {joined(reason.removeprefix('pannier: '))}"
+        status, reason = build.child.status, build.child.reason()
+        build.child.close()
+        if status == 0:
+            yield Outcome(Event("info", build.group, "image.built", f"built {build.tag}"))
+            return
+        message = f"{build.tag} could not be built: {reason}"
         yield Outcome(Event("error", build.group, "image.failed", message), failed=True)
 
     def close(self) -> None:
         """End a build; the next daemon begins it again, from what the engine has cached."""
-        if self._build is None:
-            return
-        with suppress(ProcessLookupError):
-            os.killpg(self._build.process.pid, signal.SIGTERM)
-        try:
-            self._build.process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._build.process.pid, signal.SIGKILL)
-            self._build.process.wait()
-        self._build.output.close()
-        self._build = None
+        if self._build is not None:
+            self._build.child.stop(GRACE)
+            self._build.child.close()
+            self._build = None
 
 
 def _failed(action: Action, error: PannierError | OSError) -> Outcome:
