@@ -36,6 +36,9 @@ RECORDS = "records"
 DELIVERED = "delivered"
 """Queued messages were put before the agent. Details: messages, their ids with spaces between;
 prompt, what was put there, where no transcript and no other event says it."""
+CONTEXT = "context"
+"""What the model of an agent in Python would be sent at the end of a turn. Details: report, JSON
+(docs/context.md)."""
 
 KINDS = frozenset(
     {
@@ -49,6 +52,7 @@ KINDS = frozenset(
         SESSION_END,
         RECORDS,
         DELIVERED,
+        CONTEXT,
     }
 )
 
@@ -65,7 +69,7 @@ LONGEST_SAID = 1 << 20
 MOST_PARTS = 999
 MOST_DETAILS = 32
 
-SAID = frozenset({"input", "last", "output", "prompt", "summary"})
+SAID = frozenset({"input", "last", "output", "prompt", "report", "summary"})
 """The details that may be long."""
 NAMES = ("hook", "client", "session", "thread", "turn", "agent")
 """The members that are one clean line."""
