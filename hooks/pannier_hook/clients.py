@@ -29,6 +29,18 @@ EVENTS = "events"
 """A log of events, compactions among them (Copilot CLI)."""
 
 
+UPDATE = "update"
+"""A tool's result is replaced by the tool's response in its own shape (`updatedToolOutput`)."""
+BLOCK = "block"
+"""JSON: `{"decision": "block", "reason": …}`."""
+DENY = "deny"
+"""JSON: `{"decision": "deny", "reason": …}`."""
+MODIFY = "modify"
+"""JSON: `{"modifiedResult": {…, "textResultForLlm": …}}`."""
+TEXT = "text"
+"""The text itself; nothing where the result stays."""
+
+
 class Client:
     """One agent program as the hook sees it. Frozen."""
 
@@ -46,6 +58,7 @@ class Client:
         "name",
         "parts",
         "prompt_event",
+        "replaces",
         "state",
         "stop_event",
         "transcript",
@@ -84,6 +97,9 @@ class Client:
     """Whether an answer to its stop makes the agent go on."""
     prompt_event: str
     """The client's own name of the event of a prompt."""
+    replaces: str
+    """The form of the answer by which its model gets another text in the place of a tool's result;
+    "" when there is none."""
     stop_event: str
     """The client's own name of the event of a stop, where its answer may add context and the agent
     goes on with that; "" where the stop has to be blocked for it."""
@@ -108,6 +124,7 @@ class Client:
         goes_on: bool = False,
         prompt_event: str = "UserPromptSubmit",
         stop_event: str = "",
+        replaces: str = "",
     ) -> None:
         put = object.__setattr__
         put(self, "name", name)
@@ -127,6 +144,7 @@ class Client:
         put(self, "goes_on", goes_on)
         put(self, "prompt_event", prompt_event)
         put(self, "stop_event", stop_event)
+        put(self, "replaces", replaces)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a client's row is frozen: {name}")
@@ -170,9 +188,10 @@ _ROWS = (
         goes_on=True,
         # A stop that is blocked shows its model the reason twice, as an error.
         stop_event="Stop",
+        replaces=UPDATE,
     ),
     # `additionalContextLimit = 0` in its settings lifts the limit of 10,000 bytes.
-    Client("codex", state=".codex", transcript=True, goes_on=True),
+    Client("codex", state=".codex", transcript=True, goes_on=True, replaces=BLOCK),
     # What its session start injects is lost on the next resume, so the first prompt carries it.
     Client(
         "gemini",
@@ -185,18 +204,26 @@ _ROWS = (
         inner_logs="{session}/",
         goes_on=True,
         prompt_event="BeforeAgent",
+        replaces=DENY,
     ),
     # It keeps what a session start says in the system prompt, which belongs to no history: each
     # session start makes it anew, so a resumed session has nothing of it, and it never piles up.
     Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True, goes_on=True),
     # What its session start injects is in no history: a resume and a compaction lose it. So the
     # prompt carries it.
-    Client("copilot", dialect=FLAT, injects_on=USER_PROMPT, state=".copilot", log=EVENTS),
+    Client(
+        "copilot",
+        dialect=FLAT,
+        injects_on=USER_PROMPT,
+        state=".copilot",
+        log=EVENTS,
+        replaces=MODIFY,
+    ),
     # A plugin of ours calls the hook, and passes on what it prints.
-    Client("opencode", dialect=PLAIN),
+    Client("opencode", dialect=PLAIN, replaces=TEXT),
     # Middleware of ours (`pannier_agents`) puts the text before its model.
     Client("langchain", dialect=PLAIN),
-    Client("custom", dialect=PLAIN),
+    Client("custom", dialect=PLAIN, replaces=TEXT),
 )
 
 CLIENTS = {row.name: row for row in _ROWS}

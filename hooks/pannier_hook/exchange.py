@@ -24,7 +24,6 @@ EVENTS = frozenset(
     {
         "session-start",
         "user-prompt",
-        "post-tool",
         "stop",
         "pre-compact",
         "post-compact",
@@ -91,10 +90,6 @@ def _is_known(options: Options, client: Client, request: Request) -> bool:
 def _request(options: Options) -> Request:
     from .request import DEADLINE, Request, read_request
 
-    if options.event == "post-tool":
-        from .toolrequest import read_tool_request
-
-        return read_tool_request()
     if options.event == "session-start":
         return Request({}) if options.source else read_request()
     last = options.event == "session-end"

@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .clients import Client
+
 DEADLINE = 1.8
 """Seconds after which an event gives up, whatever it waits for."""
 LAST_DEADLINE = 0.8
@@ -64,15 +66,25 @@ def _act(options: Options) -> None:
 
         _print(permission_request(options))
         return
-    from .clients import CLIENTS
+    if options.event == "post-tool":
+        from .posttool import post_tool
+
+        post_tool(options, _client(options), _print, _report)
+        return
     from .exchange import EVENTS, exchange
 
     if options.event not in EVENTS:
         raise ValueError(f"no such event: {options.event[:80]!r}")
+    exchange(options, _client(options), _print, _report)
+
+
+def _client(options: Options) -> Client:
+    from .clients import CLIENTS
+
     client = CLIENTS.get(options.client)
     if client is None:
         raise ValueError(f"no such client: {options.client[:80]!r}; there are {', '.join(CLIENTS)}")
-    exchange(options, client, _print, _report)
+    return client
 
 
 def _print(text: str) -> None:

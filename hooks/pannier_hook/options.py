@@ -26,6 +26,7 @@ def _text(raw: bytes) -> str:
 class Options:
     """What the hook was called with. `command` is what follows `--`; `rest` are other words.
 
+    `context` is the JSON of the settings for it, "" for the defaults (`tuning.VARIABLE`).
     `entry` is the version of pannier that wrote the client's settings: by it pannier tells its own
     entries from a person's.
     """
@@ -34,6 +35,7 @@ class Options:
         "_inbox",
         "client",
         "command",
+        "context",
         "entry",
         "event",
         "home",
@@ -57,6 +59,7 @@ class Options:
         self.root = environ.get("PANNIER_ROOT") or ROOT
         self.spool = environ.get("PANNIER_SPOOL") or SPOOL
         self._inbox = environ.get("PANNIER_INBOX") or ""
+        self.context = environ.get("PANNIER_CONTEXT") or ""
         self.home = environ.get("HOME") or ""
         self.thread = environ.get("PANNIER_THREAD") or "main"
         self.task = environ.get("PANNIER_TASK") == "1"

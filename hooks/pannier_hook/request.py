@@ -53,6 +53,10 @@ class Request:
                 return value
         return ""
 
+    def value(self, *names: str) -> object:
+        """The first of `names` that is there, else None."""
+        return next((self._members[name] for name in names if name in self._members), None)
+
     def flag(self, *names: str) -> bool:
         """Whether one of `names` is true."""
         return any(self._members.get(name) is True for name in names)
@@ -71,6 +75,11 @@ class Request:
         """The object `name`; one without members if it is none."""
         value = self._members.get(name)
         return Request(value if isinstance(value, dict) else {})
+
+    def with_output(self, text: str) -> Request:
+        """The same of a tool that gave `text`."""
+        members = {name: value for name, value in self._members.items() if name != "toolResult"}
+        return Request({**members, "tool_response": text}, self._raw)
 
     @property
     def source(self) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .options import Options
     from .tools import SpillSettings
 
-__all__ = ["Kept", "is_read_back", "keep", "shortened", "shown", "spilled_in"]
+__all__ = ["Kept", "is_read_back", "keep", "measured", "shortened", "shown", "spilled_in"]
 
 FOLDER = ".pannier"
 SPILL = "spill"
@@ -64,12 +64,16 @@ def keep(options: Options, settings: SpillSettings, tool: str, chunks: Iterable[
 def shortened(chunks: Iterable[bytes], call: str) -> str:
     """What the model gets in the place of what it read of a kept result, UTF-8 in `chunks`, by the
     tool's input `call`: as `shown`, with the path of that result, and no new file."""
+    return shown(measured(chunks, read_back_path(call)))
+
+
+def measured(chunks: Iterable[bytes], path: str) -> Kept:
+    """What there is to show of `chunks`, which were read from the kept result at `path`."""
     measure = _Measure()
     for chunk in chunks:
         measure.add(chunk)
     head, tail = ends_of(measure.first, measure.last, measure.size)
-    path = read_back_path(call)
-    return shown(Kept(path, measure.size, measure.lines, head, tail, again=True))
+    return Kept(path, measure.size, measure.lines, head, tail, again=True)
 
 
 def is_read_back(call: str) -> bool:

@@ -39,8 +39,8 @@ _LEAST_SHARE = 2
 
 
 class Kept:
-    """A result that is kept in the file `path`: its size in bytes, its lines, and the texts of its
-    beginning and its end. Frozen by custom."""
+    """A result that is kept in the file `path`: its size in bytes, its lines (0: not counted), and
+    the texts of its beginning and its end. Frozen by custom."""
 
     __slots__ = ("again", "head", "lines", "path", "size", "tail")
 
@@ -56,21 +56,23 @@ class Kept:
         self.again = again
 
 
-def shown(kept: Kept) -> str:
-    """What the model gets: about 2,500 characters."""
+def shown(kept: Kept, *, before: str = "", after: str = "") -> str:
+    """What the model gets: about 2,500 characters, and what a client wants to be said `before` the
+    note and `after` the end."""
     left = max(0, kept.size - len(_bytes(kept.head)) - len(_bytes(kept.tail)))
-    how = _HOW_LONG_LINES if kept.size > kept.lines * _LONG_LINE else _HOW
-    return "\n".join(
-        (
-            f"{_AGAIN if kept.again else _BEGIN}{kept.size} bytes, {kept.lines} lines"
-            f"{_FILE}{kept.path}",
-            how,
-            "----- the beginning -----",
-            kept.head.removesuffix("\n"),
-            f"----- {left} bytes are left out here; the end follows -----",
-            kept.tail,
-        )
+    long_lines = 0 < kept.lines < kept.size // _LONG_LINE
+    lines = f", {kept.lines} lines" if kept.lines else ""
+    parts = (
+        before,
+        f"{_AGAIN if kept.again else _BEGIN}{kept.size} bytes{lines}{_FILE}{kept.path}",
+        _HOW_LONG_LINES if long_lines else _HOW,
+        "----- the beginning -----",
+        kept.head.removesuffix("\n"),
+        f"----- {left} bytes are left out here; the end follows -----",
+        kept.tail.removesuffix("\n") if after else kept.tail,
+        after,
     )
+    return "\n".join(part for part in parts if part)
 
 
 def spilled_in(text: str) -> tuple[str, int] | None:
@@ -78,10 +80,11 @@ def spilled_in(text: str) -> tuple[str, int] | None:
     at = text.find(_BEGIN)
     if at < 0:
         return None
-    size, _, rest = text[at + len(_BEGIN) :].partition(" bytes, ")
-    lines, _, rest = rest.partition(f" lines{_FILE}")
+    said, mark, rest = text[at + len(_BEGIN) :].partition(_FILE)
+    size, _, lines = said.partition(" bytes")
     path, end, _ = rest.partition("\n")
-    if not (_is_number(size) and _is_number(lines) and end and path.startswith("/")):
+    plain = not lines or (lines[:2] == ", " and _is_number(lines[2:].removesuffix(" lines")))
+    if not (mark and _is_number(size) and plain and end and path[:1] == "/"):
         return None
     return path, int(size)
 

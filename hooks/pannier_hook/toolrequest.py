@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import posix
+import select
+import time
+
 from .request import CHUNK, LIMIT, STREAM_LIMIT, members_of, more, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .request import Request
 
@@ -23,18 +27,39 @@ def read_tool_request(fd: int = 0) -> Request:
     data, ended = read(fd)
     if ended or len(data) <= LIMIT:
         return members_of(data.decode("utf-8", "replace"))
-    return members_of(_shortened(fd, data))
+    return members_of(_shortened(_chunks(fd, data)))
 
 
-def _shortened(fd: int, data: bytes) -> str:
-    """The JSON that begins with `data` and goes on in `fd`, with its long texts shortened."""
+def tool_request(data: bytes | bytearray) -> Request:
+    """The same of what was read already."""
+    if len(data) <= LIMIT:
+        return members_of(data.decode("utf-8", "replace"))
+    return members_of(_shortened(data[at : at + CHUNK] for at in range(0, len(data), CHUNK)))
+
+
+def read_rest(fd: int, data: bytearray, until: float) -> bool:
+    """Add to `data` what comes from `fd`; whether that is all. At most `STREAM_LIMIT` are read, and
+    `until` on the monotonic clock, in seconds. Raises OSError."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    while len(data) <= STREAM_LIMIT and (left := until - time.monotonic()) > 0:
+        if poll.poll(left * 1000):
+            chunk = posix.read(fd, CHUNK)
+            if not chunk:
+                return True
+            data += chunk
+    return False
+
+
+def _shortened(chunks: Iterable[bytes | bytearray]) -> str:
+    """The JSON that comes in `chunks`, with its long texts shortened."""
     from codecs import getincrementaldecoder
 
     from .shortening import Shortener
 
     decoder, shortener = getincrementaldecoder("utf-8")("replace"), Shortener(TEXT_LIMIT)
     kept = ""
-    for chunk in _chunks(fd, data):
+    for chunk in chunks:
         # A client that writes must not find its end closed: the rest is read and thrown away.
         if len(kept) < TOOL_LIMIT:
             kept += shortener.feed(decoder.decode(chunk))

@@ -21,6 +21,7 @@ MIN_MESSAGES = 20
 
 DEFAULT_THRESHOLD = 50_000
 THRESHOLDS = {"search": 20_000, "shell": 100_000}
+LEAST_BUILT_IN = min(DEFAULT_THRESHOLD, *THRESHOLDS.values())
 LEAST_THRESHOLD = 4_000
 """Bytes: less is about what is shown of a spilled result."""
 KEEP_DAYS = 30

@@ -1,0 +1,169 @@
+"""A tool's result that may be too large: what of it goes into files, and what its model gets."""
+
+from __future__ import annotations
+
+import posix
+
+from . import toolresult
+from .clients import UPDATE
+from .increment import open_log
+from .jsontext import quote
+from .longstrings import LongStrings
+from .request import STREAM_LIMIT, members_of
+from .settings import spill_of
+from .spill import is_read_back, keep, measured, read_back_path, shown
+from .spillnote import ENDS, Kept, ends_of
+from .tools import threshold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .clients import Client
+    from .options import Options
+    from .request import Request
+
+MOST_REST = 4 << 20
+"""The most that a client's JSON may be beside its long strings, in bytes."""
+_FEWER_REST = 1 << 20
+"""The same when it is very long: memory is bounded."""
+_VERY_LONG = 16 << 20
+MOST_TEXTS = 16
+"""Texts of one result that go into files of their own."""
+_CHUNK = 1 << 20
+
+
+def shorten(
+    options: Options,
+    client: Client,
+    data: bytes | bytearray,
+    least: int,
+    show: Callable[[str], None],
+) -> str:
+    """Answer by `show`, if the result that `data` tells of is too large; with which text, else "".
+
+    Raises OSError where it cannot be kept, and ValueError for JSON that is not understood.
+    """
+    most = MOST_REST if len(data) <= _VERY_LONG else _FEWER_REST
+    strings = LongStrings(data, least, most)
+    result = _Result(options, client, members_of(strings.rest), strings)
+    answer, text = result.answer()
+    if answer:
+        show(answer)
+    return text
+
+
+class _Result:
+    """One result of a tool."""
+
+    __slots__ = (
+        "_call",
+        "_client",
+        "_limit",
+        "_options",
+        "_request",
+        "_spill",
+        "_strings",
+        "_tool",
+    )
+
+    def __init__(
+        self, options: Options, client: Client, request: Request, strings: LongStrings
+    ) -> None:
+        self._options = options
+        self._client = client
+        self._request = request
+        self._strings = strings
+        self._spill = spill_of(options.context)
+        self._tool = request.text(*toolresult.TOOL)
+        self._call = request.raw(*toolresult.CALL)
+        self._limit = threshold(self._spill, self._tool)
+
+    def answer(self) -> tuple[str, str]:
+        """The client's answer, and the text that its model gets by that; "" if all stays."""
+        if self._client.replaces == UPDATE and self._tool.lower() in toolresult.WRITERS:
+            return "", ""
+        place = toolresult.elsewhere(self._request)
+        if place:
+            text = self._from_file(place)
+        elif self._client.replaces == UPDATE:
+            return self._each()
+        else:
+            text = self._all()
+        return (toolresult.replaced(self._client, self._request, text), text) if text else ("", "")
+
+    def _each(self) -> tuple[str, str]:
+        """Each text that is too large for itself, where the response keeps its own shape."""
+        new: dict[int, str] = {}
+        texts = []
+        for value in toolresult.strings_in(self._request.value(*toolresult.RESPONSE)):
+            number = self._strings.number_of(value)
+            if number is None or len(new) == MOST_TEXTS:
+                continue
+            if self._strings.exceeds(number, self._limit):
+                texts.append(self._shown(self._strings.chunks(number)))
+                new[number] = quote(texts[-1])
+        if not new:
+            return "", ""
+        raw = self._request.raw(*toolresult.RESPONSE)
+        # A response that is a string comes without its quotes.
+        raw = (
+            raw
+            if isinstance(self._request.value(*toolresult.RESPONSE), list | dict)
+            else quote(raw)
+        )
+        return toolresult.updated(self._strings.restored(raw, new)), "\n".join(texts)
+
+    def _all(self) -> str:
+        """All texts together, where one takes the place of all."""
+        texts = toolresult.texts_of(self._request.value(*toolresult.RESPONSE))
+        if not texts or sum(map(self._at_most, texts)) <= self._limit:
+            return ""
+        if sum(map(len, self._joined(texts))) <= self._limit:
+            return ""
+        return self._shown(self._joined(texts))
+
+    def _at_most(self, text: str) -> int:
+        """No fewer bytes than the text has."""
+        number = self._strings.number_of(text)
+        return 4 * len(text) if number is None else self._strings.length(number)
+
+    def _joined(self, texts: Iterable[str]) -> Iterator[bytes]:
+        for place, text in enumerate(texts):
+            if place:
+                yield b"\n"
+            number = self._strings.number_of(text)
+            if number is None:
+                yield text.encode("utf-8", "replace")
+            else:
+                yield from self._strings.chunks(number)
+
+    def _from_file(self, place: toolresult.Elsewhere) -> str:
+        """What the client kept in a file itself, if that is too large."""
+        file = open_log(place.path)
+        if file is None:
+            return ""
+        try:
+            size = posix.fstat(file).st_size
+            if size <= self._limit:
+                return ""
+            if size <= STREAM_LIMIT:
+                return self._shown(_chunks(file), after=place.last)
+            # Too long to be copied while the agent waits.
+            ends = posix.pread(file, ENDS, 0), posix.pread(file, ENDS, size - ENDS)
+            kept = Kept(place.path, size, 0, *ends_of(*ends, size))
+            return shown(kept, before=toolresult.before(self._client), after=place.last)
+        finally:
+            posix.close(file)
+
+    def _shown(self, chunks: Iterable[bytes], after: str = "") -> str:
+        if is_read_back(self._call):
+            kept = measured(chunks, read_back_path(self._call))
+        else:
+            kept = keep(self._options, self._spill, self._tool, chunks)
+        return shown(kept, before=toolresult.before(self._client), after=after)
+
+
+def _chunks(file: int) -> Iterator[bytes]:
+    while chunk := posix.read(file, _CHUNK):
+        yield chunk

@@ -1,0 +1,135 @@
+"""What a client says of a tool that ran, and the answer by which it gives its model another text.
+
+Clients name and shape the same things differently; what is known of that stands here. Pure.
+"""
+
+from __future__ import annotations
+
+from .clients import BLOCK, DENY, MODIFY, TEXT, UPDATE
+from .jsontext import quote, raw_members
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .clients import Client
+    from .request import Request
+
+TOOL = ("tool_name", "toolName")
+CALL = ("tool_input", "toolInput", "tool_args", "toolArgs")
+RESPONSE = ("tool_response", "toolResult")
+
+WRITERS = frozenset({"edit", "multiedit", "notebookedit", "write"})
+"""Tools of Claude Code's whose responses hold whole files, of which its model sees nothing."""
+
+_PERSISTED = ("persistedOutputPath", "persistedOutputSize")
+"""Where Claude Code keeps a command's output of which it gives only the beginning, and OpenCode's
+plugin says where OpenCode does."""
+_SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool-output")
+"""How Copilot CLI's text begins that says the same."""
+_NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
+"""Gemini CLI hands on a text in the place of a result as an error."""
+_UNSEEN = frozenset({"base64", "blob", "data", "originalFile", "prompt", "structuredPatch"})
+"""Members of a response of Claude Code's that are no text for the model."""
+_MOST_TEXTS = 10_000
+
+
+class Elsewhere:
+    """A client kept the whole result in the file `path` itself. `last` is a line of the client's
+    that stands in no file. Frozen by custom."""
+
+    __slots__ = ("last", "path")
+
+    def __init__(self, path: str, last: str = "") -> None:
+        self.path = path
+        self.last = last
+
+
+def elsewhere(request: Request) -> Elsewhere | None:
+    """Where the client kept the result of which it tells; None if it did not, or does not say."""
+    response = request.inner("tool_response")
+    path = response.text(_PERSISTED[0]) or request.text(_PERSISTED[0])
+    if path:
+        return Elsewhere(path)
+    text = request.inner("toolResult").text("textResultForLlm")
+    first, _, _ = text.partition("\n")
+    if not (first.startswith(_SAVED[0]) and _SAVED[1] in first and _SAVED[2] in first):
+        return None
+    last = text.rpartition("\n")[2]
+    return Elsewhere(
+        first.partition("Saved to: ")[2].strip(), last if last.startswith("<shellId:") else ""
+    )
+
+
+def texts_of(response: object) -> list[str] | None:
+    """The texts that the model gets of a response, in order; None if it gets something else, too,
+    which another text in the place of all of it would lose."""
+    if isinstance(response, dict):
+        for name in ("llmContent", "textResultForLlm", "content"):
+            if name in response:
+                response = response[name]
+                break
+    texts = []
+    for part in response if isinstance(response, list) else [response]:
+        text = part.get("text") if isinstance(part, dict) else part
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return texts
+
+
+def strings_in(response: object) -> Iterator[str]:
+    """The strings of a response, at any depth, that can be texts for the model."""
+    waiting, seen = [response], 0
+    while waiting and seen < _MOST_TEXTS:
+        value = waiting.pop()
+        seen += 1
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, dict) and value.get("isImage") is not True:
+            waiting += (inner for name, inner in value.items() if name not in _UNSEEN)
+
+
+def updated(response: str) -> str:
+    """Claude Code's answer: the tool's response, as JSON, in its own shape."""
+    return (
+        '{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":'
+        + response
+        + "}}\n"
+    )
+
+
+def replaced(client: Client, request: Request, text: str) -> str:
+    """The answer by which the model gets `text` in the place of all that the tool gave."""
+    if client.replaces == UPDATE:
+        return updated(_reshaped(request, text))
+    if client.replaces == BLOCK:
+        return f'{{"decision":"block","reason":{quote(text)}}}\n'
+    if client.replaces == DENY:
+        return f'{{"decision":"deny","reason":{quote(text)}}}\n'
+    if client.replaces == MODIFY:
+        kind = request.inner("toolResult").text("resultType") or "success"
+        return (
+            f'{{"modifiedResult":{{"resultType":{quote(kind)},'
+            f'"textResultForLlm":{quote(text)}}}}}\n'
+        )
+    return text if client.replaces == TEXT else ""
+
+
+def before(client: Client) -> str:
+    """What has to be said before a text in the place of a result."""
+    return _NO_ERROR if client.replaces == DENY else ""
+
+
+def _reshaped(request: Request, text: str) -> str:
+    """A response of a command of Claude Code's without the members that say where it is kept: with
+    them, the model would be told of that file as well."""
+    raw = request.raw("tool_response")
+    if not isinstance(request.value("tool_response"), dict):
+        return quote(text)
+    members = {name: part for name, (_, part) in raw_members(raw)[0].items()}
+    members = {name: part for name, part in members.items() if name not in _PERSISTED}
+    members["stdout"] = quote(text)
+    return "{" + ",".join(f"{quote(name)}:{part}" for name, part in members.items()) + "}"
