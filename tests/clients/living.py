@@ -19,6 +19,7 @@ from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_socket
 from pannier.engine import Engine
 from pannier.engine.images import Progress
+from pannier.engine.spec import Role
 from pannier.mounts.plan import Mount
 from pannier.paths import RUN_ROOT, Home
 from pannier.settings import GroupSettings
@@ -71,8 +72,9 @@ class Living:
         return self.home.group("scout").client(self.client.name)
 
     @contextmanager
-    def container(self) -> Iterator[EventShell]:
-        """A new container of the group; it ends with the block."""
+    def container(self, role: Role = "run") -> Iterator[EventShell]:
+        """A new container of the group; it ends with the block. One that is `up` idles for what
+        pannier itself starts in it."""
         environ = dict(os.environ)
         plan = launch.decide(self.home, launch.Wish("scout"), environ)
         plan = launch.make_ready(self.home, replace(plan, missing=()), environ, print)
@@ -88,7 +90,7 @@ class Living:
         link.mkdir(mode=0o755, exist_ok=True)
         (link / Path(inside.__file__).name).write_bytes(Path(inside.__file__).read_bytes())
         status = link.stat()
-        spec = launch.specify(self.home, plan, {}, "run", gate=gate)
+        spec = launch.specify(self.home, plan, {}, role, gate=gate)
         spec = replace(
             spec,
             command=("sleep", "infinity"),

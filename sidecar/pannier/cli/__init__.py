@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "stats": "Say what a group's containers use.",
     "send": "Send an agent a message.",
     "queue": "List the messages that wait for agents.",
+    "compact": "Have an agent summarize a long conversation.",
     "memory": "Look at what a group remembers.",
     "threads": "Look at what was said, search it, go back, erase.",
     "image": "Build and list the images of the agent programs.",

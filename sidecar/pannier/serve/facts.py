@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pannier.serve.idle import Rule
+
 
 @dataclass(frozen=True)
 class GroupFacts:
@@ -18,6 +20,8 @@ class GroupFacts:
     autostart: bool = False
     missing_image: str = ""
     """Tag of an image of pannier's own that a start would have to build first."""
+    idle: Rule | None = None
+    """When its idle threads are compacted; None: never."""
 
 
 @dataclass(frozen=True)

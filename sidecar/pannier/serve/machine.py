@@ -9,6 +9,7 @@ from types import FrameType
 
 from pannier.engine import Engine
 from pannier.paths import Home
+from pannier.serve.compaction import CompactionWork
 from pannier.serve.daemon import Daemon, RealClock
 from pannier.serve.decide import Action, Decision, decide
 from pannier.serve.facts import Facts
@@ -41,9 +42,12 @@ class _World:
         self.sandbox = SandboxWork(home, environ, clock.now)
         self.threads = ThreadsWork(home, environ, clock.now)
         self.hints = Hints(home, clock.nudge)
+        self.compaction = CompactionWork(home, environ, clock.now, clock.time)
+        self._facts = Facts("")
 
     def look(self) -> Facts:
-        return self.observer.facts(self.hands.building)
+        self._facts = self.observer.facts(self.hands.building)
+        return self._facts
 
     def finished(self) -> Iterator[Outcome]:
         return self.hands.finished()
@@ -65,10 +69,13 @@ class _World:
         """End what goes on beside the rounds."""
         self.hints.close()
         self.hands.close()
+        self.compaction.close()
 
     def chores(self) -> Iterator[Event]:
         yield from self.queue.round()
         yield from self.sandbox.round(self.observer.engine)
+        if not self.threads.more:  # Else what was said last may not be stored yet.
+            yield from self.compaction.round(self._facts.groups, self.observer.engine)
 
     def write(self, report: Report) -> None:
         self.place.write(report)

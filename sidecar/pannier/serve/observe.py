@@ -16,7 +16,9 @@ from pannier.outdated import Comparison
 from pannier.paths import GroupPaths, Home, allowlist_file
 from pannier.serve.drift import drift
 from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
+from pannier.serve.idle import Rule
 from pannier.serve.words import in_one_line, joined
+from pannier.settings import Compaction, seconds_of
 
 LOOK_SECONDS = 15
 """An engine that takes longer to answer a look is taken for one that hangs."""
@@ -126,6 +128,7 @@ class Observer:
             client=settings.client,
             autostart=settings.autostart,
             missing_image=missing_image,
+            idle=_idle(settings.context.compaction),
         )
 
     def _missing_image(self, group: Group | str) -> str:
@@ -228,3 +231,9 @@ def _state_of(file: Path) -> str:
     except OSError as error:
         return str(error.errno)
     return f"{status.st_ino}.{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}"
+
+
+def _idle(compaction: Compaction) -> Rule | None:
+    if compaction.idle_after is None or not compaction.enabled:
+        return None
+    return Rule(float(seconds_of(compaction.idle_after)), compaction.min_messages)

@@ -1,0 +1,45 @@
+"""`pannier compact`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from pannier import running
+from pannier.cli.context import Context
+from pannier.cli.progress import build_progress
+from pannier.compacting import Compactor
+from pannier.engine import Engine
+from pannier.errors import PannierError
+from pannier.starting import Starter
+
+
+@click.command("compact")
+@click.argument("folder")
+@click.option("--thread", default="main", show_default=True, help="The conversation.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+@click.pass_obj
+def command(context: Context, folder: str, thread: str, dry_run: bool) -> None:
+    """Compact a thread of the group FOLDER now: its client summarizes what was said so far.
+
+    It costs a model call. `pannier serve` does it by itself where `context.compaction.idle_after`
+    is set. Status 1 when the client is at work on the thread, or nothing was compacted.
+
+    \b
+    Example:
+      pannier compact scout --thread planning
+    """
+    running.check_thread(thread)
+    starter = Starter(Engine.find(context.environ), context.home(), context.environ, folder, thread)
+    compactor = Compactor(starter)
+    start = compactor.decide()
+    if start is None:
+        raise PannierError(f"somebody is at work on {folder}/{thread}", "See: pannier ps")
+    if dry_run:
+        context.say(
+            f"Would compact session {start.session} of {start.client.title}, {start.where}."
+        )
+        return
+    compactor.run(start, context.tell, partial(build_progress, context))
+    context.say(f"Compacted {folder}/{thread}.")
