@@ -101,9 +101,9 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    """A root with an index and a definition, an empty spool and an empty HOME."""
+    """A root with an index, a definition and no files, an empty spool and an empty HOME."""
     made = World(tmp_path / "agent", tmp_path / "spool", tmp_path / "home")
-    for folder in (made.root, made.spool, made.home):
+    for folder in (made.root, made.spool, made.home, made.root / "files"):
         folder.mkdir()
     made.write("memory/index.md", "# Memory\n\n* [Dana](people/dana.md) - leads Atlas\n")
     made.write("memory/system/definition.md", "# How\n\nKeep it true.\n")
