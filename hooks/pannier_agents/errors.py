@@ -13,3 +13,7 @@ class UnknownThread(ThreadError):
 
 class UnknownCheckpoint(ThreadError):
     """The thread has no such checkpoint."""
+
+
+class SummaryError(ThreadError):
+    """A history could not be summarized. It stays as it is."""

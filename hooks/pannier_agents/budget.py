@@ -1,0 +1,73 @@
+"""How much of a model's window is used, and from where on something has to give way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pannier_agents.settings import ContextSettings
+
+DEFAULT_WINDOW = 128_000
+"""Tokens that a model takes of which nothing is known."""
+_LARGEST_RESERVE = 4
+"""The reserve is at most one part in so many of the window: a small model is left something."""
+_LARGEST_TAIL = 3 / 4
+"""Of what is left below the trigger the kept tail has at most this share: the rest is gained."""
+_SUMMARY = 8_000
+_SUMMARY_SHARE = 8
+_STEP_PERCENT = 10
+_GROWTH_PERCENT = 5
+_BOUNDS = 0.5, 4.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Numbers of tokens for one model."""
+
+    window: int
+    limit: int
+    """A compaction is due above it."""
+    most: int
+    """No request is larger, as long as there is anything to leave out."""
+    keep: int
+    """What stays word for word of the latest messages."""
+
+    @property
+    def summary(self) -> int:
+        """The longest summary."""
+        return min(_SUMMARY, self.window // _SUMMARY_SHARE)
+
+    @property
+    def step(self) -> int:
+        """What a step of pruning saves at least: it costs the provider's cache of the prompt."""
+        return self.window * _STEP_PERCENT // 100
+
+    @property
+    def growth(self) -> int:
+        """After a failed summary the next one is tried when the context has grown by so much; a
+        compaction that gains less is not worth its summary."""
+        return self.window * _GROWTH_PERCENT // 100
+
+    def tail(self, fixed: int) -> int:
+        """What the kept tail may have where `fixed` tokens stay whatever is kept."""
+        return max(0, min(self.keep, int((self.limit - fixed) * _LARGEST_TAIL)))
+
+
+def budget(settings: ContextSettings, profile: Mapping[str, Any] | None) -> Budget:
+    """For a model with this profile: the smaller of its window and the one in the settings."""
+    known = [settings.window, (profile or {}).get("max_input_tokens")]
+    windows = [one for one in known if isinstance(one, int) and one > 0]
+    window = min(windows, default=DEFAULT_WINDOW)
+    most = window - min(settings.compaction.reserve_tokens, window // _LARGEST_RESERVE)
+    limit = min(window * settings.compaction.trigger_percent // 100, most)
+    return Budget(window, limit, most, settings.compaction.keep_recent_tokens)
+
+
+def calibrated(estimated: int, reported: int | None) -> float:
+    """By what an estimate is multiplied: a request was estimated at so many tokens, and the
+    provider counted so many (None: it did not say)."""
+    if not reported or estimated <= 0:
+        return 1.0
+    least, most = _BOUNDS
+    return min(most, max(least, reported / estimated))

@@ -1,0 +1,95 @@
+"""From what a request would be to what it will be: the order in which things give way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+
+from langchain_core.language_models import BaseChatModel
+
+from pannier_agents.budget import Budget, budget
+from pannier_agents.errors import SummaryError, ThreadError
+from pannier_agents.planning import (
+    Weighed,
+    compacted,
+    cut_place,
+    last_resort,
+    pruning_step,
+    to_summarize,
+    weigh,
+)
+from pannier_agents.settings import ContextSettings
+from pannier_agents.summarizing import Answer, Ask, summarized
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the steps may use."""
+
+    settings: ContextSettings
+    budget: Budget
+    model: BaseChatModel
+    """Writes the summaries."""
+    memory: Callable[[Weighed], str]
+    """The group's memory as it is now, "" for a history that has none."""
+    problem: Callable[[Exception], None]
+    """Says that something went wrong."""
+
+
+Steps = Generator[Ask, Answer, Weighed]
+
+
+def decided(now: Weighed, means: Means) -> Steps:
+    """What is sent instead of `now`: pruned when that is worth a step, compacted when that is due,
+    and made to fit whatever happens."""
+    most = means.budget.most
+    pruning, enabled = means.settings.pruning, means.settings.compaction.enabled
+    least = means.budget.step if now.used <= most or enabled else 1
+    now = pruning_step(now, pruning, least=least) or now
+    if not enabled:
+        return now
+    if is_due(now, means) and cut_place(now, means.budget) is not None:
+        # The beginning of the request changes anyway.
+        now = pruning_step(now, pruning, least=1) or now
+        now = yield from compaction(now, means)
+    if now.used > most:
+        now = last_resort(now, means.budget, means.memory(now))
+        now = weigh(now.messages, {**now.marks, "failed": None}, now.scale)
+        if now.used > most:
+            means.problem(
+                ThreadError(
+                    f"a request of about {now.used:,} tokens, of which the system prompt and the "
+                    f"tools are {now.scale.rest:,}, does not fit a window of "
+                    f"{means.budget.window:,}: take away tools, or a model with a larger window"
+                )
+            )
+    return now
+
+
+def is_due(now: Weighed, means: Means) -> bool:
+    """Whether a compaction is due."""
+    if now.used <= means.budget.limit:
+        return False
+    failed = now.marks.get("failed")
+    if failed is not None and now.used < failed + means.budget.growth:
+        return False
+    long = len(now.view.lead) + len(now.view.tail) >= means.settings.compaction.min_messages
+    return long or now.used > means.budget.most
+
+
+def compaction(now: Weighed, means: Means) -> Steps:
+    """With a summary; as it is, with a mark, where there is none to be had."""
+    place = cut_place(now, means.budget)
+    if place is None:
+        return now
+    size = means.budget
+    if means.model.profile:
+        size = budget(replace(means.settings, window=None), means.model.profile)
+    room = int(size.most / max(1.0, now.scale.factor))
+    part = to_summarize(now, place)
+    try:
+        text = yield from summarized(part, means.model, room=room, longest=means.budget.summary)
+    except SummaryError as problem:
+        means.problem(problem)
+        return weigh(now.messages, {**now.marks, "failed": now.used}, now.scale)
+    return compacted(now, place, text, means.memory(now))

@@ -1,0 +1,39 @@
+"""What was computed of an object once, for as long as the object lives."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, cast
+
+Value = TypeVar("Value")
+_ITSELF = object()
+
+
+class Memo(Generic[Value]):
+    """A pure function of one object, which need not be hashable; of an object whose `content` was
+    replaced it is computed anew."""
+
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute = compute
+        self._known: dict[int, tuple[weakref.ref[Any], object, Any]] = {}
+
+    def __call__(self, subject: Any) -> Value:
+        content = getattr(subject, "content", None)
+        known = self._known.get(id(subject))
+        if known is not None and known[0]() is subject and known[1] is content:
+            return cast(Value, subject if known[2] is _ITSELF else known[2])
+        value = self._compute(subject)
+        key = id(subject)
+        try:
+            watched = weakref.ref(subject, lambda _: self._forget(key))
+            # What keeps the object alive would never be forgotten.
+            self._known[key] = watched, content, _ITSELF if value is subject else value
+        except TypeError:
+            pass  # A plain dict cannot be watched.
+        return value
+
+    def _forget(self, key: int) -> None:
+        known = self._known.get(key)
+        if known is not None and known[0]() is None:
+            del self._known[key]

@@ -1,0 +1,221 @@
+"""What gives way next, so that a request fits. Pure: from a history and its marks to new marks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from pannier_agents import tokens
+from pannier_agents.budget import Budget, calibrated
+from pannier_agents.cutting import boundaries, cut
+from pannier_agents.marks import Compacted, Marks, Pruned, Shortened
+from pannier_agents.messages import is_injected
+from pannier_agents.pruning import pruned
+from pannier_agents.settings import Pruning
+from pannier_agents.summarizing import Part
+from pannier_agents.view import View, request, task, view
+
+NO_MEMORY = "The memory does not fit into this context. Read memory/index.md when you need it."
+_AIM = 3 / 4
+"""The last resort leaves this share of the limit: it is not needed again at once."""
+_CHARACTERS = 3
+"""Of a token, at least, in most texts."""
+_SHARES = (4, 16, 64, 256)
+_SHORTEST = 200
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A history as it is sent with these marks, and what that comes to."""
+
+    messages: Sequence[BaseMessage]
+    marks: Marks
+    view: View
+    used: int
+    """Tokens of the whole request."""
+    scale: Scale
+
+    def with_marks(self, marks: Marks) -> Weighed:
+        """The same history with other marks; they count from its last message on."""
+        return weigh(self.messages, {**marks, "changed": str(self.messages[-1].id)}, self.scale)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Turns estimates into a model's own tokens."""
+
+    fixed: int
+    """Estimated tokens of the system prompt and of the tools."""
+    factor: float = 1.0
+    exact: bool = False
+    """Whether the provider's own counts stand behind it."""
+
+    def of(self, messages: Sequence[BaseMessage]) -> int:
+        """Tokens of messages alone."""
+        return round(tokens.of_messages(messages) * self.factor)
+
+    @property
+    def rest(self) -> int:
+        """Tokens of all else in a request."""
+        return round(self.fixed * self.factor)
+
+
+def weigh(messages: Sequence[BaseMessage], marks: Marks, scale: Scale) -> Weighed:
+    """A history with its marks."""
+    seen = view(messages, marks)
+    used = scale.rest + scale.of(seen.lead) + scale.of(seen.tail)
+    return Weighed(messages, marks, seen, used, scale)
+
+
+def scale_of(seen: View, fixed: int) -> Scale:
+    """By what the provider counted for the request that its last answer in the view answers.
+
+    That request had the marks of now: they change with an answer only.
+    """
+    for place in range(len(seen.tail) - 1, -1, -1):
+        one = seen.tail[place]
+        if seen.start + place <= seen.changed:
+            break
+        if isinstance(one, AIMessage) and (usage := one.usage_metadata):
+            before = fixed + tokens.of_messages(seen.lead) + tokens.of_messages(seen.tail[:place])
+            factor = calibrated(before, usage["input_tokens"])
+            return Scale(fixed, factor, exact=bool(usage["input_tokens"]))
+    return Scale(fixed)
+
+
+def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | None:
+    """The next step of pruning: all results that the last ones do not protect. None where it would
+    save less than `least` tokens, or nothing."""
+    marks = now.marks
+    upto = _last_unprotected(now.messages, settings.protect_recent)
+    if not settings.trim_tool_results or upto is None:
+        return None
+    places = {one.id: place for place, one in enumerate(now.messages)}
+    before = marks.get("pruned", [])
+    begin = max([now.view.start, *(places.get(one["upto"], -1) + 1 for one in before)])
+    soft, hard = settings.soft_trim_chars, settings.hard_clear_threshold
+    old = [one for one in now.messages[begin : upto + 1] if isinstance(one, ToolMessage)]
+    saved = now.scale.of(old) - now.scale.of([pruned(one, soft, hard) for one in old])
+    if saved <= 0 or saved < least:
+        return None
+    step = Pruned(upto=str(now.messages[upto].id), soft=soft, hard=hard)
+    same = before and (before[-1]["soft"], before[-1]["hard"]) == (soft, hard)
+    steps = [*(before[:-1] if same else before), step]
+    return now.with_marks({**marks, "pruned": steps})
+
+
+def _last_unprotected(messages: Sequence[BaseMessage], protected: int) -> int | None:
+    for place in range(len(messages) - 1, -1, -1):
+        if isinstance(messages[place], ToolMessage):
+            if protected == 0 and messages[place].id:
+                return place
+            protected = max(0, protected - 1)
+    return None
+
+
+def cut_place(now: Weighed, budget: Budget) -> int | None:
+    """Where the history is cut for a compaction; None where that would gain too little."""
+    seen, scale = now.view, now.scale
+    places = boundaries(seen.tail)
+    said = [*task(now.messages), *request(now.messages)]
+    fixed = scale.rest + budget.summary + scale.of(said)
+    sizes = [round(tokens.of_message(one) * scale.factor) for one in seen.tail]
+    place = cut(sizes, places, budget.tail(fixed))
+    if place is None:
+        return None
+    ids = {one.id for one in said}
+    gained = sum(
+        size for size, one in zip(sizes[:place], seen.tail, strict=False) if one.id not in ids
+    )
+    return seen.start + place if gained >= budget.growth or now.used > budget.most else None
+
+
+def to_summarize(now: Weighed, place: int) -> Part:
+    """What a compaction that cuts before `place` takes away, and what the request was."""
+    before = now.marks.get("compacted")
+    ids = [one.id for one in now.messages]
+    held = before if before and before["upto"] in ids else None
+    begin = ids.index(held["covers"]) + 1 if held and held["covers"] in ids else 0
+    said = {one.id for one in (*task(now.messages), *request(now.messages))}
+    also = said | set(held["request"] if held else ())
+    messages = [
+        one
+        for at, one in enumerate(now.messages[:place])
+        if (at >= begin or one.id in also) and not is_injected(one, "memory")
+    ]
+    return Part(held["summary"] if held else "", messages, frozenset(map(str, said)))
+
+
+def compacted(
+    now: Weighed, place: int, summary: str, memory: str, covers: str | None = None
+) -> Weighed:
+    """With a summary in the place of what stands before `place`. `covers`: see `Compacted`; None:
+    the summary tells of all of it."""
+    upto = str(now.messages[place - 1].id)
+    first, latest = task(now.messages), request(now.messages)
+    gone = {id(one) for one in now.messages[:place]}
+    kept = [str(one.id) for one in first if id(one) in gone]
+    asked = [str(one.id) for one in latest if id(one) in gone]
+    new = Compacted(
+        upto=upto,
+        summary=summary,
+        covers=upto if covers is None else covers,
+        memory=memory,
+        task=kept,
+        request=[one for one in asked if one not in kept],
+    )
+    return now.with_marks({**now.marks, "compacted": new, "failed": None})
+
+
+def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:
+    """Without a model: the mildest of what makes it fit; the hardest, where nothing does."""
+    best = now
+    for rung, targets in _rungs(now, budget):
+        for target in targets:
+            best = _rung(now, rung, target, memory)
+            if best.used <= target:
+                return best
+            short = _rung(now, rung, target, NO_MEMORY) if memory else best
+            if short.used <= target:
+                return short
+    return best
+
+
+def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int, ...]]]:
+    """From mild to hard, each with the sizes to try it for."""
+    upto = str(now.messages[-1].id)
+    spared = [str(one.id) for one in (*task(now.messages), *request(now.messages))]
+    room = max(0, budget.most - now.scale.rest) * _CHARACTERS
+    aims = (int(budget.limit * _AIM), budget.most)
+    for media in (True, False):
+        for share in _SHARES:
+            longest = max(_SHORTEST, room // share)
+            yield (
+                Shortened(upto=upto, longest=longest, spared=spared, said=None, media=media),
+                aims,
+            )
+    for share in _SHARES:
+        said = max(_SHORTEST, room // share)
+        yield (
+            Shortened(upto=upto, longest=_SHORTEST, spared=spared, said=said, media=False),
+            (budget.most, budget.window),
+        )
+
+
+def _rung(now: Weighed, rung: Shortened, target: int, memory: str) -> Weighed:
+    """Shortened, and cut where that is not enough."""
+    short = now.with_marks({**now.marks, "shortened": rung})
+    places = boundaries(short.view.tail)
+    if short.used <= target or not places:
+        return short
+    before = now.marks.get("compacted")
+    summary, covers = (before["summary"], before["covers"]) if before else ("", "")
+    start, scale = short.view.start, now.scale
+    least = compacted(short, start + places[-1], summary, memory, covers)
+    sizes = [math.ceil(tokens.of_message(one) * scale.factor) for one in short.view.tail]
+    room = target - scale.rest - scale.of(least.view.lead)
+    place = cut(sizes, places, room)
+    return compacted(short, start + place, summary, memory, covers) if place else least

@@ -1,0 +1,139 @@
+"""What a model is sent of a history, by what was decided so far. Pure, and the same bytes each
+time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+
+from pannier_agents.marks import Compacted, Marks, Shortened
+from pannier_agents.messages import begins_turn, injected, is_injected, is_prompt, is_summary
+from pannier_agents.pruning import pruned
+from pannier_agents.reasoning import without_reasoning
+from pannier_agents.shortening import shortened
+from pannier_agents.summary import summary_message
+
+Places = Mapping[str | None, int]
+"""Where the messages with these ids stand."""
+
+
+@dataclass(frozen=True)
+class View:
+    """The messages that are sent: `lead` stands for the history before `start`, `tail` for each
+    message from there on."""
+
+    lead: list[BaseMessage]
+    tail: list[BaseMessage]
+    start: int
+    changed: int
+    """Place of the last message when the view was last changed; -1: it never was."""
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        return [*self.lead, *self.tail]
+
+
+def view(messages: Sequence[BaseMessage], marks: Marks) -> View:
+    """The view of a history."""
+    if not marks:
+        return View([], list(messages), 0, -1)
+    places: Places = {one.id: place for place, one in enumerate(messages) if one.id}
+    change = _Change(marks, places)
+    compacted = marks.get("compacted")
+    if compacted is None or compacted["upto"] not in places:
+        tail = [change(place, one) for place, one in enumerate(messages)]
+        return View([], tail, 0, change.changed)
+    start = places[compacted["upto"]] + 1
+    lead = [*_lead(messages, compacted, places, change)]
+    tail = [change(place, messages[place]) for place in range(start, len(messages))]
+    return View(lead, tail, start, change.changed)
+
+
+def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """What the thread is for: the first thing that a person said."""
+    for one in messages:
+        if isinstance(one, HumanMessage) and is_prompt(one):
+            return [one]
+    return []
+
+
+def request(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The latest request, with the messages that were put beside it."""
+    for place in range(len(messages) - 1, -1, -1):
+        one = messages[place]
+        if isinstance(one, HumanMessage) and begins_turn(one):
+            beside = messages[place + 1 : place + 2]
+            return [one, *(other for other in beside if is_injected(other, "message"))]
+    return []
+
+
+class _Change:
+    """What becomes of a message, by its place."""
+
+    def __init__(self, marks: Marks, places: Places) -> None:
+        self._pruned = [
+            (places[one["upto"]], one["soft"], one["hard"])
+            for one in marks.get("pruned", [])
+            if one["upto"] in places
+        ]
+        shortened = marks.get("shortened")
+        self._shortened = shortened if shortened and shortened["upto"] in places else None
+        self._upto = places[self._shortened["upto"]] if self._shortened else -1
+        self.changed = places.get(marks.get("changed"), -1)
+
+    def __call__(self, place: int, message: BaseMessage) -> BaseMessage:
+        if isinstance(message, ToolMessage):
+            for upto, soft, hard in self._pruned:
+                if place <= upto:
+                    message = pruned(message, soft, hard)
+                    break
+        elif place <= self.changed:
+            message = without_reasoning(message)
+        if place <= self._upto and self._shortened:
+            message = _shortened(message, self._shortened)
+        return message
+
+
+def _shortened(message: BaseMessage, how: Shortened) -> BaseMessage:
+    if is_injected(message, "memory"):
+        return message  # A part of it would not be what its digest says.
+    longest = how["said"] if message.id in how["spared"] else how["longest"]
+    return message if longest is None else shortened(message, longest, media=how["media"])
+
+
+def _lead(
+    messages: Sequence[BaseMessage],
+    compacted: Compacted,
+    places: Places,
+    change: _Change,
+) -> Iterator[BaseMessage]:
+    """What stands in the place of the history that was taken away."""
+
+    def those(ids: list[str]) -> Iterator[BaseMessage]:
+        for id in ids:
+            if id in places:
+                yield change(places[id], messages[places[id]])
+
+    if compacted["memory"]:
+        memory = injected("memory", compacted["memory"])
+        yield memory.model_copy(update={"id": f"memory-{compacted['upto']}"})
+    yield from those(compacted["task"])
+    left = places[compacted["upto"]] - places.get(compacted["covers"], -1)
+    yield summary_message(compacted["summary"], compacted["upto"], left=left)
+    yield from those(compacted["request"])
+
+
+def given_way(marks: Marks) -> str:
+    """Id of the last message in whose place a summary stands; "" for none."""
+    compacted = marks.get("compacted")
+    return compacted["upto"] if compacted else ""
+
+
+def standing(messages: Sequence[BaseMessage], marks: Marks) -> list[BaseMessage]:
+    """What a compaction put into the context and is no message of the history: the summary, and the
+    memory."""
+    lead = view(messages, marks).lead
+    summary = [one for one in lead if is_summary(one)]
+    return summary + [one for one in lead if is_injected(one, "memory")]
