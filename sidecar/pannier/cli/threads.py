@@ -74,23 +74,40 @@ def list_(context: Context, folder: str | None, as_json: bool) -> None:
     "--limit", type=click.IntRange(min=1), default=40, show_default=True, help="The last so many."
 )
 @click.option("--full", is_flag=True, help="Shorten no text, and leave nothing out.")
+@click.option("--context", "sent", is_flag=True, help="Instead: what the model is sent, by parts.")
 @as_json_option
 @click.pass_obj
 def show_(
-    context: Context, thread: str, everything: bool, limit: int, full: bool, as_json: bool
+    context: Context,
+    thread: str,
+    everything: bool,
+    limit: int,
+    full: bool,
+    sent: bool,
+    as_json: bool,
 ) -> None:
     """Show the last messages of THREAD, with the numbers by which other commands know them.
 
     A thread has branches where somebody went back in it; shown is the one that goes on. Likely
     secrets are masked, and times are UTC.
 
+    With --context: an agent in Python reports what its model would be sent; of other clients it is
+    what was sent last, as far as their transcripts tell.
+
     \b
     Example:
       pannier threads show scout --limit 10
       pannier threads show scout/review --all
+      pannier threads show scout --context
     """
     from pannier.threads import look, show
     from pannier.threads.page import LEFT_OUT
+
+    if sent:
+        if everything:
+            raise click.UsageError("--all goes without --context: that is of one branch.")
+        _show_context(context, thread, full=full, as_json=as_json)
+        return
 
     without = () if full or as_json else LEFT_OUT
     with _opened(context) as store:
@@ -109,6 +126,29 @@ def show_(
         context.tell(f"{show.name_of(found)} {empty}.")
     elif len(said) == limit:
         context.tell(f"The last {limit} messages; more with --limit.")
+
+
+def _show_context(context: Context, ref: str, *, full: bool, as_json: bool) -> None:
+    from pannier.cli import context_view
+    from pannier.threads import look, show
+    from pannier.threads.view import view
+
+    with _opened(context) as store, store.snapshot():
+        found = look.find(store, ref)
+        seen = view(store, found)
+        overview = look.overview(store, found)
+    if as_json:
+        context.print_json(
+            {**overview.as_data(), "context": seen.as_data() if seen is not None else None}
+        )
+        return
+    if seen is None:
+        context.tell(f"{show.name_of(found)} stands at its beginning: nothing is sent.")
+        return
+    for line in context_view.lines(found, seen, full=full):
+        context.say(line)
+    for note in seen.notes:
+        context.tell(shown(note))
 
 
 @command.command("search")

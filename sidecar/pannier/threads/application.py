@@ -20,8 +20,9 @@ from pannier.clients.transcript import (
 )
 from pannier.threads import bounds, erasing, fulltext
 from pannier.threads.known import Known, Stored, look, turn_of, untaken
+from pannier.threads.report import parse
 from pannier.threads.whereabouts import Ids, find_or_make
-from pannier_hook.events import RECORDS, Event
+from pannier_hook.events import CONTEXT, RECORDS, Event
 
 _MAIN = ""
 """The conversation of a session that no sub-agent holds."""
@@ -65,6 +66,8 @@ def apply(db: sqlite3.Connection, grp: str, event: Event, reading: Reading) -> A
         application.take(entry)
     if event.details.get("left"):
         application.leave()
+    if event.kind == CONTEXT:
+        application.report()
     application.finish()
     state = json.dumps(dict(reading.state), separators=(",", ":"))
     now = (state, ids.thread, ids.session)
@@ -239,6 +242,20 @@ class _Application:
             "UPDATE turns SET outcome = 'interrupted', reason = ?, ended = ?"
             " WHERE id = ? AND outcome = ''",
             [(BROKEN_OFF, self.event.at, tip.turn) for tip in self.tips.values() if tip.open],
+        )
+
+    def report(self) -> None:
+        """What the model would be sent. One that comes late says nothing any more."""
+        found = parse(self.event.details.get("report", ""))
+        if found is None:
+            return
+        report = json.dumps(found.as_data(), separators=(",", ":"))
+        now = (self.ids.session, self.ids.thread, self.event.at, self.tip(_MAIN).turn, report)
+        self.db.execute(
+            "INSERT INTO contexts (session, thread, at, turn, report) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET at = excluded.at, turn = excluded.turn,"
+            " report = excluded.report WHERE excluded.at >= contexts.at",
+            now,
         )
 
     def count(self, usage: Usage) -> None:

@@ -143,6 +143,7 @@ _FORGET = (
         WHERE turn IN (SELECT id FROM turns WHERE thread = :thread)
     """,
     "DELETE FROM usage WHERE thread = :thread",
+    "DELETE FROM contexts WHERE thread = :thread",
 )
 # One that also spoke elsewhere stays for what it said there, and for what it will say.
 _FORGET_SESSION = (

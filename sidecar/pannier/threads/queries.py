@@ -12,11 +12,20 @@ from typing import Any, Self, TypeVar
 from pannier.database import Frozen, in_words
 from pannier.errors import UsageError
 from pannier.threads import fulltext
-from pannier.threads.rows import MAIN, MessageRow, SessionRow, ThreadRow, TurnRow
+from pannier.threads.rows import (
+    MAIN,
+    MessageRow,
+    PlaceRow,
+    ReportRow,
+    SessionRow,
+    ThreadRow,
+    TurnRow,
+    UsageRow,
+)
 
 ALL = -1
 
-Row = TypeVar("Row", ThreadRow, SessionRow, TurnRow, MessageRow)
+Row = TypeVar("Row", ThreadRow, SessionRow, TurnRow, MessageRow, PlaceRow, ReportRow, UsageRow)
 
 _THREADS = """
 SELECT id, grp, name, key, created, head,
@@ -227,6 +236,35 @@ class Store:
             turn,
         )
         return next(iter(found), None)
+
+    def places(self, thread: int) -> tuple[PlaceRow, ...]:
+        """The path from the head back to its beginning, the last message first."""
+        return self._rows(
+            PlaceRow,
+            f"{_BRANCH} SELECT id, session, turn, kind FROM messages"
+            " WHERE id IN (SELECT id FROM branch) ORDER BY id DESC",
+            thread=thread,
+            after=0,
+            most=ALL,
+        )
+
+    def report(self, session: int, thread: int) -> ReportRow | None:
+        """What the session said last that its model would be sent in this thread."""
+        query = "SELECT at, turn, report FROM contexts WHERE session = ? AND thread = ?"
+        return next(iter(self._rows(ReportRow, query, session, thread)), None)
+
+    def said_later(self, thread: int, turn: int, message: int) -> bool:
+        """Whether the thread has something of the turn after the message."""
+        end = self.end_of(thread, turn)
+        return end is not None and end.id > message
+
+    def last_usage(self, turn: int) -> UsageRow | None:
+        """The last model call of a turn of which the client said what it cost."""
+        query = (
+            "SELECT model, input, output, cache_read, cache_write FROM usage WHERE turn = ?"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        return next(iter(self._rows(UsageRow, query, turn)), None)
 
     def in_branch(self, thread: int, message: int) -> bool:
         """Whether the head's path goes through this message."""

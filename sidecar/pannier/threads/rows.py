@@ -96,6 +96,37 @@ class TurnRow(_Row):
 
 
 @dataclass(frozen=True)
+class PlaceRow(_Row):
+    """A message of a branch, without what was said."""
+
+    id: int
+    session: int
+    turn: int | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class ReportRow(_Row):
+    """What an agent said last that its model would be sent."""
+
+    at: int
+    turn: int | None
+    report: str
+    """JSON, as `pannier.threads.report` has it."""
+
+
+@dataclass(frozen=True)
+class UsageRow(_Row):
+    """What a model call cost, in tokens."""
+
+    model: str
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+
+
+@dataclass(frozen=True)
 class MessageRow(_Row):
     """Something that was said or done. The words are those of `clients.transcript`."""
 

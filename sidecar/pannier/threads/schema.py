@@ -158,7 +158,20 @@ CREATE TABLE erased_keys (
 ) STRICT, WITHOUT ROWID;
 """
 
+_CONTEXTS = """
+-- What an agent said last that its model would be sent.
+CREATE TABLE contexts (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    thread INTEGER NOT NULL REFERENCES threads,
+    at INTEGER NOT NULL,
+    turn INTEGER,                        -- that of the session then
+    report TEXT NOT NULL,                -- JSON
+    PRIMARY KEY (session, thread)
+) STRICT, WITHOUT ROWID;
+"""
+
 MIGRATIONS = (
     Migration("threads, sessions, turns, messages, search", _FIRST),
     Migration("sessions are erased in a thread, messages everywhere", _ERASED_BY_THREAD),
+    Migration("what a model would be sent", _CONTEXTS),
 )
