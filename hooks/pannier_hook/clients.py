@@ -49,6 +49,7 @@ class Client:
         "dialect",
         "fresh",
         "goes_on",
+        "guides_summary",
         "hook_event_name",
         "injects_on",
         "inner_logs",
@@ -95,6 +96,8 @@ class Client:
     """Whether its transcript may lack the last answer yet when a stop is told."""
     goes_on: bool
     """Whether an answer to its stop makes the agent go on."""
+    guides_summary: bool
+    """Whether what is printed before a compaction reaches the model that writes the summary."""
     prompt_event: str
     """The client's own name of the event of a prompt."""
     replaces: str
@@ -122,6 +125,7 @@ class Client:
         inner_logs: str = "",
         lags: bool = False,
         goes_on: bool = False,
+        guides_summary: bool = False,
         prompt_event: str = "UserPromptSubmit",
         stop_event: str = "",
         replaces: str = "",
@@ -142,6 +146,7 @@ class Client:
         put(self, "inner_logs", inner_logs)
         put(self, "lags", lags)
         put(self, "goes_on", goes_on)
+        put(self, "guides_summary", guides_summary)
         put(self, "prompt_event", prompt_event)
         put(self, "stop_event", stop_event)
         put(self, "replaces", replaces)
@@ -186,6 +191,7 @@ _ROWS = (
         # In a terminal, by some 0.1 s.
         lags=True,
         goes_on=True,
+        guides_summary=True,
         # A stop that is blocked shows its model the reason twice, as an error.
         stop_event="Stop",
         replaces=UPDATE,
@@ -220,10 +226,10 @@ _ROWS = (
         replaces=MODIFY,
     ),
     # A plugin of ours calls the hook, and passes on what it prints.
-    Client("opencode", dialect=PLAIN, replaces=TEXT),
+    Client("opencode", dialect=PLAIN, guides_summary=True, replaces=TEXT),
     # Middleware of ours (`pannier_agents`) puts the text before its model.
     Client("langchain", dialect=PLAIN),
-    Client("custom", dialect=PLAIN, replaces=TEXT),
+    Client("custom", dialect=PLAIN, guides_summary=True, replaces=TEXT),
 )
 
 CLIENTS = {row.name: row for row in _ROWS}

@@ -55,7 +55,7 @@ def exchange(
     request = _request(options)
     taken = None
     try:
-        text = _memory(options, client, request)
+        text = _own_words(options, client, request)
         taken = _messages(options, client, request)
         said = _answer(options, client, text, taken.text if taken else "")
         if said:
@@ -96,12 +96,26 @@ def _request(options: Options) -> Request:
     return read_request(tolerate_cut=True, deadline=LAST_INPUT if last else DEADLINE)
 
 
-def _memory(options: Options, client: Client, request: Request) -> str:
+def _own_words(options: Options, client: Client, request: Request) -> str:
+    """What is to be said beside messages of the queue."""
     if options.event == "session-start":
         return context.session_start(options, client, request)
     if options.event == "user-prompt":
         return context.user_prompt(options, client, request)
+    if options.event == "pre-compact" and client.guides_summary:
+        return _guidance(options)
     return ""
+
+
+def _guidance(options: Options) -> str:
+    """What the summary has to keep; nothing where compaction is left to the client alone."""
+    from .settings import compaction_enabled
+
+    if not compaction_enabled(options.context):
+        return ""
+    from .surviving import instructions_here
+
+    return instructions_here(options)
 
 
 def _messages(options: Options, client: Client, request: Request) -> Taken | None:
@@ -131,10 +145,12 @@ def _waits(options: Options) -> bool:
         return False
 
 
-def _answer(options: Options, client: Client, memory: str, messages: str) -> str:
-    text = "\n".join(part for part in (memory, messages) if part)
+def _answer(options: Options, client: Client, own: str, messages: str) -> str:
+    text = "\n".join(part for part in (own, messages) if part)
     if not text:
         return ""
+    if options.event == "pre-compact":
+        return f"{text}\n"
     if options.event == "stop" and client.dialect != PLAIN:
         return continuation(client, text)
     return answer(client, text, client.prompt_event if options.event == "user-prompt" else "")

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from .options import Options
     from .tools import SpillSettings
 
-__all__ = ["Kept", "is_read_back", "keep", "measured", "shortened", "shown", "spilled_in"]
+__all__ = [
+    "Kept",
+    "is_read_back",
+    "keep",
+    "kept_paths",
+    "measured",
+    "shortened",
+    "shown",
+    "spilled_in",
+]
 
 FOLDER = ".pannier"
 SPILL = "spill"
@@ -59,6 +68,17 @@ def keep(options: Options, settings: SpillSettings, tool: str, chunks: Iterable[
     tidy(files, settings, time.time())
     head, tail = ends_of(first, last, size)
     return Kept("/".join((files, *names, name)), size, lines, head, tail)
+
+
+def kept_paths(options: Options, most: int) -> list[str]:
+    """Where the latest results of the thread are kept, at most `most`, the latest last."""
+    at = "/".join((f"{options.root.rstrip('/')}/files", FOLDER, SPILL, folder_of(options.thread)))
+    try:
+        names = posix.listdir(at)
+    except OSError:
+        return []
+    # Names begin with a time.
+    return [f"{at}/{name}" for name in sorted(filter(is_name, names))[-most:]]
 
 
 def shortened(chunks: Iterable[bytes], call: str) -> str:
