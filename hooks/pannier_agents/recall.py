@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
@@ -33,10 +33,11 @@ class Recall(AgentMiddleware[Any, Any, Any]):
         if any(is_injected(message, "memory") for message in messages):
             return None
         with self.group.untroubled(SESSION_START):
-            memory = injected("memory", self._memory())
-            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), memory, *messages]}
+            remembered = memory(self.group)
+            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), remembered, *messages]}
         return None
 
-    def _memory(self) -> str:
-        """The framed block, as the hook prints it for other clients."""
-        return injection(self.group.options(SESSION_START), self.group.row).removesuffix("\n")
+
+def memory(group: Group) -> HumanMessage:
+    """The group's memory as it is now: the framed block that the hook prints for other clients."""
+    return injected("memory", injection(group.options(SESSION_START), group.row).removesuffix("\n"))

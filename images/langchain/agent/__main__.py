@@ -18,6 +18,7 @@ from pannier_hook.options import environment
 _ABOUT = "An agent in Python with a memory. Without a prompt it reads one a line."
 _HELP = """\
 /clear           begin a new context; what was said stays in the store
+/compact         let a summary stand for the older part of the context
 /checkpoints     where this conversation can go back to, the latest first
 /rollback ID     go on from that checkpoint, or from that message
 /exit            end; so does the end of the input"""
@@ -40,6 +41,8 @@ def main(words: Sequence[str]) -> int:
                 runner.run(checkpoints(saver, session))  # One that is not there is an error.
                 sessions.go_on(session)
             talk = Conversation(group, sessions, saver, session)
+            if given.compact:
+                return _compact(runner, talk)
             if given.prompt:
                 return _turn(runner, talk, " ".join(given.prompt))
             return _loop(runner, talk)
@@ -55,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--thread", default="", help="a thread of the group by its name")
     parser.add_argument("--new", action="store_true", help="begin a new session of the thread")
     parser.add_argument("--session", default="", help="go on with the session of this id")
+    parser.add_argument("--compact", action="store_true", help="as /compact, and end")
     parser.add_argument("prompt", nargs="*", help="do this, and end")
     return parser
 
@@ -82,6 +86,8 @@ def _command(runner: asyncio.Runner, talk: Conversation, text: str) -> int:
         if name == "/clear":
             talk.clear()
             print("a new context begins")
+        elif name == "/compact":
+            return _compact(runner, talk)
         elif name == "/checkpoints":
             for row in runner.run(talk.checkpoints()):
                 print(row.id, row.at[:19], row.last, sep="  ")
@@ -103,6 +109,14 @@ def _turn(runner: asyncio.Runner, talk: Conversation, prompt: str) -> int:
         return 130
     except Exception as problem:
         return _failed(problem)
+    return 0
+
+
+def _compact(runner: asyncio.Runner, talk: Conversation) -> int:
+    if runner.run(talk.compact()):
+        print("a summary stands for what was said before")
+    else:
+        print("nothing was compacted")
     return 0
 
 

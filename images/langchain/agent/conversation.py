@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent.sessions import Sessions
-from agent.tools import TOOLS, ToldErrors
+from agent.tools import ToldErrors, tools
 from pannier_agents import (
     CheckpointRow,
-    Recall,
+    Context,
     Record,
+    Spill,
     ThreadState,
     UnknownThread,
     checkpoints,
+    compact,
+    memory_middleware,
     ready,
     rollback,
 )
@@ -50,12 +54,17 @@ class Conversation:
         """Raises NoModel, and what `init_chat_model` raises."""
         self._group = group
         self._sessions = sessions
-        self._record = Record(group)
+        self._model = init_chat_model(_model())
+        middleware = memory_middleware(others=[ToldErrors()], group=group)
+        parts: dict[type, Any] = {type(one): one for one in middleware}
+        self._record: Record = parts[Record]
+        self._context: Context = parts[Context]
+        keep = partial(parts[Spill].keep, "shell") if Spill in parts else None
         self._agent = create_agent(
-            init_chat_model(_model()),
-            TOOLS,
+            self._model,
+            tools(keep),
             system_prompt=_system_prompt(),
-            middleware=[self._record, ToldErrors(), Recall(group)],
+            middleware=middleware,
             state_schema=ThreadState,
             checkpointer=saver,
         )
@@ -101,6 +110,13 @@ class Conversation:
     async def rollback(self, to: str) -> None:
         """Go on from there. Raises ThreadError."""
         await rollback(self._agent, self._session, to, group=self._group)
+
+    async def compact(self) -> bool:
+        """Let a summary stand for the older part of the session; False when all stays as it is.
+        Raises ThreadError."""
+        if not self._session:
+            return False
+        return await compact(self._agent, self._session, self._context, model=self._model)
 
     def end(self, reason: str) -> None:
         """Nobody goes on here now."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.tools.tool_node import ToolCallRequest
@@ -15,17 +13,44 @@ from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.types import Command
 
-LONGEST = 30_000
-"""Characters of a result; of a longer one the beginning and the end are kept."""
-MOST_SECONDS = 600
+from agent.shell import Keep, shell_tool
+
+MOST_READ = 40_000
+"""Bytes that are read of a file at once: it is there to be read on."""
 
 
 @tool
 def read_file(path: str, first_line: int = 1, lines: int = 2_000) -> str:
-    """Read a text file, from its line number `first_line`."""
-    with Path(path).open(encoding="utf-8", errors="replace") as file:
-        text = [line for number, line in enumerate(file, 1) if number >= first_line]
-    return shortened("".join(text[:lines]))
+    """Read a text file, from its line number `first_line`. What is left out is said at the end."""
+    read: list[str] = []
+    size = number = 0
+    with Path(path).open("rb") as file:
+        while line := file.readline(MOST_READ):
+            number += 1
+            # Of a longer line this is the beginning.
+            is_cut = not line.endswith(b"\n") and _passed_over(file)
+            if number < first_line:
+                continue
+            if len(read) >= lines or size + len(line) > MOST_READ:
+                return f"{''.join(read)}[the file goes on: read it with first_line={number}]"
+            text = line.decode("utf-8", "replace").replace("\r\n", "\n")
+            read.append(text)
+            size += len(line)
+            if is_cut:
+                read[-1] = text.rstrip("\ufffd")  # Half a character.
+                note = f"[line {number} goes on: `cut -b` in a shell gets parts of it"
+                return f"{''.join(read)}\n{note}; first_line={number + 1} is what follows]"
+    return "".join(read)
+
+
+def _passed_over(file: BinaryIO) -> bool:
+    """Go on to the next line; whether there was anything to pass over."""
+    passed = False
+    while piece := file.readline(MOST_READ):
+        passed = True
+        if piece.endswith(b"\n"):
+            break
+    return passed
 
 
 @tool
@@ -46,33 +71,6 @@ def edit_file(path: str, old: str, new: str) -> str:
     return f"changed {path}"
 
 
-@tool
-async def shell(command: str, seconds: int = 120) -> str:
-    """Run a command with bash, and get its output and status. It is ended after `seconds`."""
-    process = await asyncio.create_subprocess_exec(
-        "bash",
-        "-c",
-        command,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    note = ""
-    try:
-        async with asyncio.timeout(min(seconds, MOST_SECONDS)):
-            output, _ = await process.communicate()
-    except TimeoutError:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = await process.communicate()
-        note = f"[ended after {seconds} s]\n"
-    except asyncio.CancelledError:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    text = shortened(output.decode("utf-8", "replace"))
-    return f"{text}{note}[status {process.returncode}]"
-
-
 def replace(path: Path, content: str) -> None:
     """Another program sees the old text or the new one, and never half of it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -80,14 +78,6 @@ def replace(path: Path, content: str) -> None:
     if path.exists():
         beside.chmod(path.stat().st_mode & 0o777)
     beside.replace(path)
-
-
-def shortened(text: str) -> str:
-    """The text, or its beginning and end."""
-    if len(text) <= LONGEST:
-        return text
-    half = LONGEST // 2
-    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters are left out]\n{text[-half:]}"
 
 
 class ToldErrors(AgentMiddleware[Any, Any, Any]):
@@ -106,4 +96,6 @@ class ToldErrors(AgentMiddleware[Any, Any, Any]):
             return ToolMessage(words, tool_call_id=call["id"], name=call["name"], status="error")
 
 
-TOOLS: list[BaseTool] = [read_file, write_file, edit_file, shell]
+def tools(keep: Keep | None = None) -> Sequence[BaseTool]:
+    """All of them. `keep` takes outputs that are too long for a result."""
+    return (read_file, write_file, edit_file, shell_tool(keep))
