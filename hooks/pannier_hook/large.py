@@ -62,6 +62,7 @@ class _Result:
         "_limit",
         "_options",
         "_request",
+        "_response",
         "_spill",
         "_strings",
         "_tool",
@@ -77,6 +78,7 @@ class _Result:
         self._spill = spill_of(options.context)
         self._tool = request.text(*toolresult.TOOL)
         self._call = request.raw(*toolresult.CALL)
+        self._response = request.value(*toolresult.RESPONSE)
         self._limit = threshold(self._spill, self._tool)
 
     def answer(self) -> tuple[str, str]:
@@ -94,29 +96,22 @@ class _Result:
 
     def _each(self) -> tuple[str, str]:
         """Each text that is too large for itself, where the response keeps its own shape."""
-        new: dict[int, str] = {}
-        texts = []
-        for value in toolresult.strings_in(self._request.value(*toolresult.RESPONSE)):
-            number = self._strings.number_of(value)
-            if number is None or len(new) == MOST_TEXTS:
-                continue
-            if self._strings.exceeds(number, self._limit):
-                texts.append(self._shown(self._strings.chunks(number)))
-                new[number] = quote(texts[-1])
-        if not new:
+        strings = self._strings
+        found = map(strings.number_of, toolresult.strings_in(self._response))
+        large = [one for one in found if one is not None and strings.exceeds(one, self._limit)]
+        large = sorted(large, key=strings.length)[-MOST_TEXTS:]
+        if not large:
             return "", ""
+        texts = {number: self._shown(strings.chunks(number)) for number in large}
         raw = self._request.raw(*toolresult.RESPONSE)
-        # A response that is a string comes without its quotes.
-        raw = (
-            raw
-            if isinstance(self._request.value(*toolresult.RESPONSE), list | dict)
-            else quote(raw)
-        )
-        return toolresult.updated(self._strings.restored(raw, new)), "\n".join(texts)
+        if isinstance(self._response, str):
+            raw = quote(raw)
+        new = {number: quote(text) for number, text in texts.items()}
+        return toolresult.updated(strings.restored(raw, new)), "\n".join(texts.values())
 
     def _all(self) -> str:
         """All texts together, where one takes the place of all."""
-        texts = toolresult.texts_of(self._request.value(*toolresult.RESPONSE))
+        texts = toolresult.texts_of(self._response)
         if not texts or sum(map(self._at_most, texts)) <= self._limit:
             return ""
         if sum(map(len, self._joined(texts))) <= self._limit:
@@ -148,11 +143,11 @@ class _Result:
             if size <= self._limit:
                 return ""
             if size <= STREAM_LIMIT:
-                return self._shown(_chunks(file), after=place.last)
+                return self._shown(_chunks(file), after=place.said_of(size))
             # Too long to be copied while the agent waits.
             ends = posix.pread(file, ENDS, 0), posix.pread(file, ENDS, size - ENDS)
             kept = Kept(place.path, size, 0, *ends_of(*ends, size))
-            return shown(kept, before=toolresult.before(self._client), after=place.last)
+            return shown(kept, before=toolresult.before(self._client), after=place.said_of(size))
         finally:
             posix.close(file)
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 PIECE = 1 << 16
 """The most that is looked at or decoded at once, in bytes."""
 _ESCAPE = 6
-"""Bytes of the longest escape; as many escaped, a character of two escapes is at its first."""
+"""Bytes of the longest escape; what needs two of them is one character."""
+_MOST_CONTINUED = 3
+"""Bytes of one character of UTF-8 behind its first."""
 _HIGH = (b"\\ud8", b"\\ud9", b"\\uda", b"\\udb")
 
 
@@ -116,19 +118,19 @@ def spans(data: bytes | bytearray, least: int) -> list[tuple[int, int]]:
 
 def whole(data: bytes | bytearray, begin: int, stop: int, end: int) -> int:
     """The last place up to `stop` that splits no escape, no character of two escapes and none of
-    UTF-8 in the string that goes to `end`; `begin` is such a place."""
+    UTF-8 in the string from `begin` to `end`; for pieces of more than a few escapes."""
     if stop == end:
         return stop
-    while stop > begin + 1 and data[stop] & 0xC0 == 0x80:
-        stop -= 1
+    for _ in range(_MOST_CONTINUED):
+        stop -= data[stop] & 0xC0 == 0x80
     slash = data.rfind(b"\\", max(begin, stop - _ESCAPE), stop)
     if slash >= 0 and _escapes(data, begin, slash):
-        length = _ESCAPE if data[slash + 1] == 0x75 else 2
+        length = _ESCAPE if data[slash + 1] == ord("u") else 2
         stop = slash if slash + length > stop else stop
-    high = bytes(data[max(begin, stop - _ESCAPE) : stop]).lower()
+    high = bytes(data[stop - _ESCAPE : stop]).lower()
     if high.startswith(_HIGH) and _escapes(data, begin, stop - _ESCAPE):
         stop -= _ESCAPE
-    return stop if stop > begin else min(end, begin + 2 * _ESCAPE)
+    return stop
 
 
 def _escapes(data: bytes | bytearray, begin: int, slash: int) -> bool:

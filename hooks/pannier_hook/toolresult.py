@@ -23,42 +23,47 @@ WRITERS = frozenset({"edit", "multiedit", "notebookedit", "write"})
 """Tools of Claude Code's whose responses hold whole files, of which its model sees nothing."""
 
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
-"""Where Claude Code keeps a command's output of which it gives only the beginning, and OpenCode's
-plugin says where OpenCode does."""
+"""Where Claude Code keeps a command's output of which it gives only the beginning. Of OpenCode, our
+plugin says so."""
 _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool-output")
 """How Copilot CLI's text begins that says the same."""
 _NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
 """Gemini CLI hands on a text in the place of a result as an error."""
 _UNSEEN = frozenset({"base64", "blob", "data", "originalFile", "prompt", "structuredPatch"})
 """Members of a response of Claude Code's that are no text for the model."""
-_MOST_TEXTS = 10_000
 
 
 class Elsewhere:
-    """A client kept the whole result in the file `path` itself. `last` is a line of the client's
-    that stands in no file. Frozen by custom."""
+    """A client kept a result of `size` bytes (0: it does not say) in the file `path` itself. `last`
+    is a line of the client's that does not stand there. Frozen by custom."""
 
-    __slots__ = ("last", "path")
+    __slots__ = ("last", "path", "size")
 
-    def __init__(self, path: str, last: str = "") -> None:
+    def __init__(self, path: str, size: int = 0, last: str = "") -> None:
         self.path = path
+        self.size = size
         self.last = last
+
+    def said_of(self, size: int) -> str:
+        """What has to be said behind the end of the file, which has `size` bytes."""
+        if self.size <= size:
+            return self.last
+        return f"[The tool gave {self.size} bytes; the client kept the first {size} of them.]"
 
 
 def elsewhere(request: Request) -> Elsewhere | None:
     """Where the client kept the result of which it tells; None if it did not, or does not say."""
-    response = request.inner("tool_response")
-    path = response.text(_PERSISTED[0]) or request.text(_PERSISTED[0])
-    if path:
-        return Elsewhere(path)
+    for said in (request.inner("tool_response"), request):
+        path, size = said.text("persistedOutputPath"), said.value("persistedOutputSize")
+        if path:
+            return Elsewhere(path, size if isinstance(size, int) else 0)
     text = request.inner("toolResult").text("textResultForLlm")
     first, _, _ = text.partition("\n")
     if not (first.startswith(_SAVED[0]) and _SAVED[1] in first and _SAVED[2] in first):
         return None
     last = text.rpartition("\n")[2]
-    return Elsewhere(
-        first.partition("Saved to: ")[2].strip(), last if last.startswith("<shellId:") else ""
-    )
+    path = first.partition("Saved to: ")[2].strip()
+    return Elsewhere(path, last=last if last.startswith("<shellId:") else "")
 
 
 def texts_of(response: object) -> list[str] | None:
@@ -80,10 +85,9 @@ def texts_of(response: object) -> list[str] | None:
 
 def strings_in(response: object) -> Iterator[str]:
     """The strings of a response, at any depth, that can be texts for the model."""
-    waiting, seen = [response], 0
-    while waiting and seen < _MOST_TEXTS:
+    waiting = [response]
+    while waiting:
         value = waiting.pop()
-        seen += 1
         if isinstance(value, str):
             yield value
         elif isinstance(value, list):
