@@ -43,12 +43,12 @@ def _sizes(view: View) -> Iterator[str]:
     report = view.report
     if report.window is not None:
         begins = f"; compaction begins above {report.limit:,}" if report.limit is not None else ""
-        yield f"window   {report.window:,} tokens{begins}"
+        yield f"window     {report.window:,} tokens{begins}"
     whose = "as the provider counted" if report.exact else "estimated"
     last = "last call" if report.exact and not view.reported else "sent"
-    yield f"{last:<9}{report.tokens:,} tokens, {whose}"
-    if report.exact:
-        yield f"parts    {view.estimated:,} tokens, estimated"
+    yield f"{last:<9}  {report.tokens:,} tokens, {whose}"
+    if report.exact and not view.reported:
+        yield f"below      {view.estimated:,} tokens, estimated"
 
 
 def _parts(view: View) -> Rows:

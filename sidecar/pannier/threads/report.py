@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from pannier_hook.events import LONGEST_NAME, LONGEST_SAID
 
@@ -14,7 +14,8 @@ _MOST_LISTED = 1_000
 _GREATEST = 1 << 50
 
 Count = Annotated[int, Field(ge=0, le=_GREATEST, strict=True)]
-Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+# A model names its calls as it likes: a long name is no reason to know nothing.
+Name = Annotated[str, AfterValidator(lambda name: name[:LONGEST_NAME])]
 
 
 class _Of(BaseModel):

@@ -315,7 +315,6 @@ def test_erasing_a_thread_erases_what_was_reported(threads: Threads) -> None:
         {"tokens": True},
         {"exact": []},
         {"parts": [{}]},
-        {"parts": [{"part": "x" * 2_000, "messages": 1, "tokens": 1}]},
         {"parts": [REPORT["parts"][0]] * 51},
         {"summary": 3},
         {"summary": "\ud800"},
@@ -330,6 +329,15 @@ def test_a_report_that_is_none_is_passed_over(change: dict[str, Any]) -> None:
     assert parse(json.dumps(REPORT)) is not None
     assert parse(json.dumps({**REPORT, **change})) is None
     assert parse(json.dumps({**REPORT, "later": change})) == parse(json.dumps(REPORT))
+
+
+def test_a_long_name_is_cut() -> None:
+    """A call's id is the model's, and may be a page."""
+    found = parse(
+        json.dumps({**REPORT, "spilled": [{**REPORT["spilled"][0], "call": "c" * 9_000}]})
+    )
+    assert found is not None
+    assert found.spilled[0].call == "c" * 1_000
 
 
 @given(
