@@ -36,15 +36,15 @@ def test_it_is_what_was_sent(folders: Folders, tmp_path: Path) -> None:
     async def story() -> None:
         asked = model()
         async with harbour(tmp_path / "t.db", group, asked=asked) as here:
-            await here.work(0, 3)
+            await here.work(0, 1)
             before = seen(home)
             assert before.reported
             assert before.report.window == SMALL
             assert before.report.summary == ""
             first = (await here.stored())[-1]
             looks = []
-            for begin in range(3, 60, 6):
-                await here.work(begin, begin + 6)
+            for begin in range(1, 31, 3):
+                await here.work(begin, begin + 3)
                 looks.append(now := seen(home))
                 sent = here.model.log.sent[-1].tokens
                 assert (now.reported, now.report.exact) == (True, True)
