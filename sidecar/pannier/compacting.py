@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from pannier import clients, groups
+from pannier import clients, groups, running
 from pannier.errors import PannierError, UsageError
 from pannier.launch import Building, Tell
+from pannier.paths import Home
 from pannier.starting import Start, Starter
 from pannier.threads.intake import take_in
 from pannier.threads.pauses import last_summary
@@ -20,6 +21,7 @@ LIMIT = 900
 the container sees to it (timeout(1)), so that it holds whatever becomes of the sidecar."""
 _TOO_LONG = 124
 """Status of timeout(1) when it had to."""
+_LONGEST = LIMIT + 60.0
 _STORED = 30.0
 """Seconds in which the summary is looked for: another process may be writing what was said."""
 
@@ -30,10 +32,11 @@ class Compactor:
 
     starter: Starter
 
-    def decide(self) -> Start | None:
-        """Where the client would be started; None if it is at work already. Changes nothing.
+    def decide(self) -> Start:
+        """Where the client would be started. Changes nothing.
 
-        Raises UsageError where nothing was said, or the client cannot.
+        Raises UsageError where nothing was said, or the client cannot; PannierError if somebody is
+        at work on the thread.
         """
         session = self._latest()
         client = clients.get(session.client)
@@ -41,10 +44,19 @@ class Compactor:
             raise UsageError(
                 f"pannier knows no way to compact a session of {client.title} without a person"
             )
-        return self.starter.place(client, session.session)
+        start = self.starter.place(client, session.session)
+        if start is None:
+            raise PannierError(f"somebody is at work on {self._ref}", "See: pannier ps")
+        return start
 
-    def run(self, start: Start, tell: Tell, building: Building) -> None:
+    def run(self, tell: Tell, building: Building) -> None:
         """Compact. Raises PannierError unless a summary was stored, whatever the client says."""
+        with running.alone(self.starter.home, _lock(self.starter.folder), seconds=0) as taken:
+            if not taken:
+                raise PannierError(f"another pannier is compacting {self.starter.folder}")
+            self._run(self.decide(), tell, building)
+
+    def _run(self, start: Start, tell: Tell, building: Building) -> None:
         assert start.client.compact is not None
         number = self._latest().id
         before = self._last_summary(number)
@@ -85,3 +97,17 @@ class Compactor:
                 return True
             if not taken.more or time.monotonic() >= until:
                 return False
+
+
+def wait(home: Home, folder: str, tell: Tell) -> None:
+    """Wait until nobody compacts a thread of the group: a client that does takes no messages."""
+    with running.alone(home, _lock(folder), seconds=0) as taken:
+        if taken:
+            return
+    tell(f"A thread of {folder} is being compacted; waiting until that is done.")
+    with running.alone(home, _lock(folder), seconds=_LONGEST):
+        pass
+
+
+def _lock(folder: str) -> str:
+    return f"compact-{folder}"

@@ -30,6 +30,7 @@ from pannier.reports import Reports, read_reports
 from pannier.shown import shown
 from pannier.threads.spool import MOST_NAMES, NEW, REJECTED, REPORTS
 from pannier.threads.store import open_store, threads_file
+from pannier.tries import failures, read_tries
 from pannier_hook import scaffold
 
 _REPORTS_TOLD = 10
@@ -106,6 +107,7 @@ def _group(
         lambda: _reports(group),
         lambda: _notes(group, client),
         lambda: _context(group, client),
+        lambda: _not_compacted(home, group),
     ]
     if engine is not None:
         looks += [
@@ -179,6 +181,13 @@ def _context(group: Group, client: clients.Client) -> Iterator[Finding]:
         yield Finding(
             "note", group.folder, message, f"What holds: pannier context show {group.folder}"
         )
+
+
+def _not_compacted(home: Home, group: Group) -> Iterator[Finding]:
+    for one in failures(read_tries(home)):
+        if one.group == group.folder:
+            advice = f"Try it: pannier compact {one.group} --thread {one.thread}"
+            yield Finding("problem", group.folder, shown(str(one)), advice)
 
 
 def _scaffold(group: Group) -> Iterator[Finding]:

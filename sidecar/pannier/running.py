@@ -148,20 +148,30 @@ exit 1
 def one_start(home: Home, folder: str, client: str, *, seconds: float = 60) -> Iterator[None]:
     """Nobody else looks whether this client of the group is up, and starts it, meanwhile.
 
-    By a lock in `state/`, which no container can reach. Raises EngineError if it stays taken.
+    Raises EngineError if another pannier goes on with that.
     """
-    home.state.mkdir(mode=0o700, exist_ok=True)
-    with safefs.open_directory(home.state) as state:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(f"up-{folder}-{client}.lock", flags, 0o600, dir_fd=state)
-        like_folder(file, state)
-    try:
-        if not lock.take(file, seconds=seconds):
+    with alone(home, f"up-{folder}-{client}", seconds=seconds) as taken:
+        if not taken:
             raise EngineError(
                 f"another pannier has been starting {folder} for {seconds:g} s",
                 "Look at: pannier ps",
             )
         yield
+
+
+@contextmanager
+def alone(home: Home, name: str, *, seconds: float) -> Iterator[bool]:
+    """Whether this process has the lock of this name, after so many seconds at most.
+
+    It lies in `state/`, which no container can reach.
+    """
+    home.state.mkdir(mode=0o700, exist_ok=True)
+    with safefs.open_directory(home.state) as state:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(f"{name}.lock", flags, 0o600, dir_fd=state)
+        like_folder(file, state)
+    try:
+        yield lock.take(file, seconds=seconds)
     finally:
         os.close(file)
 

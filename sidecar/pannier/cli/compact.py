@@ -11,7 +11,6 @@ from pannier.cli.context import Context
 from pannier.cli.progress import build_progress
 from pannier.compacting import Compactor
 from pannier.engine import Engine
-from pannier.errors import PannierError
 from pannier.starting import Starter
 
 
@@ -33,13 +32,11 @@ def command(context: Context, folder: str, thread: str, dry_run: bool) -> None:
     running.check_thread(thread)
     starter = Starter(Engine.find(context.environ), context.home(), context.environ, folder, thread)
     compactor = Compactor(starter)
-    start = compactor.decide()
-    if start is None:
-        raise PannierError(f"somebody is at work on {folder}/{thread}", "See: pannier ps")
     if dry_run:
+        start = compactor.decide()
         context.say(
             f"Would compact session {start.session} of {start.client.title}, {start.where}."
         )
         return
-    compactor.run(start, context.tell, partial(build_progress, context))
+    compactor.run(context.tell, partial(build_progress, context))
     context.say(f"Compacted {folder}/{thread}.")

@@ -10,7 +10,7 @@ from functools import partial
 
 import click
 
-from pannier import sending
+from pannier import compacting, sending
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
 from pannier.cli.progress import build_progress
@@ -77,6 +77,9 @@ def command(
     _say_sent(context, sent, as_json, quiet=start)
     if delivery is None:
         return 0
+    if how is None:
+        compacting.wait(home, folder, context.tell)
+        how = delivery.decide(anew=new_session)
     status = delivery.run(how, context.tell, partial(build_progress, context)) if how else None
     if status is None:
         context.tell(f"The client is at work on {thread}, and receives {sent.row.message.id}.")

@@ -11,6 +11,7 @@ from pannier.cli.context import Context
 from pannier.serve.log import timestamp
 from pannier.serve.state import Health, health
 from pannier.shown import shown
+from pannier.tries import failures, read_tries
 
 
 @click.command("status")
@@ -25,6 +26,7 @@ def command(context: Context, as_json: bool) -> None:
     """
     now = time.time()
     found = health(context.home(), now)
+    failed = failures(read_tries(context.home()))
     last_round = timestamp(found.last_round) if found.last_round else None
     if as_json:
         context.print_json(
@@ -34,10 +36,13 @@ def command(context: Context, as_json: bool) -> None:
                 "troubles": found.troubles,
                 "last_round": last_round,
                 "report": asdict(found.report) if found.report else None,
+                "not_compacted": [asdict(one) for one in failed],
             }
         )
     else:
         _show(context, found, now)
+        for one in failed:
+            context.say("compact " + shown(str(one)))
     if found.troubles:
         click.get_current_context().exit(1)
 

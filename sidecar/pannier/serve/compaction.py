@@ -9,20 +9,20 @@ from itertools import islice
 
 from pannier import clients
 from pannier.engine import Engine
-from pannier.errors import PannierError
+from pannier.errors import EngineNotFound, PannierError
 from pannier.paths import Home
 from pannier.serve.child import Child
 from pannier.serve.facts import GroupFacts
 from pannier.serve.hindrances import HOME, Hindrances
-from pannier.serve.idle import Rule, Tried, begun, due, failed, still
+from pannier.serve.idle import Rule, begun, due, still
 from pannier.serve.log import Event
-from pannier.serve.tries import read_tries, write_tries
 from pannier.serve.words import in_one_line
 from pannier.shown import brief
 from pannier.starting import Starter
 from pannier.threads.pauses import Pause, is_worth_it, pauses
 from pannier.threads.queue import open_queue, queue_file
-from pannier.threads.store import open_store, threads_file
+from pannier.threads.store import Store, open_store, threads_file
+from pannier.tries import Tried, read_tries, write_tries
 
 EVERY = 60.0
 """Seconds between two looks for idle threads."""
@@ -84,6 +84,8 @@ class CompactionWork:
             rules = {g.folder: g.idle for g in groups if g.idle is not None}
             broken = {g.folder for g in groups if g.error}
             yield from self._look(rules, broken, engine)
+        except EngineNotFound:
+            return  # The rounds themselves say what is wrong with it.
         except (PannierError, OSError) as error:
             problems[HOME] = in_one_line(error)
         yield from self._hindrances.changes(problems)
@@ -107,7 +109,8 @@ class CompactionWork:
             return
         with open_store(threads_file(self.home, self.environ)) as store:
             found = [pause for folder in rules for pause in pauses(store, folder)]
-            self._remember(still(tries, found, broken))
+            tries = still(tries, found, broken)
+            self._remember(_mended(store, tries, found, rules))
             self._later = {p.key: self._later[p.key] for p in found if p.key in self._later}
             wanted = self._wanted(found, rules)
             worth = (p for p in wanted if is_worth_it(store, p.session, rules[p.group].least))
@@ -167,10 +170,22 @@ class CompactionWork:
 
     def _remember(self, tries: dict[str, Tried]) -> None:
         """Also for the next daemon. Raises PannierError."""
-        self._tries = tries
         if tries != self._written:
             write_tries(self.home, tries)
-            self._written = tries
+        self._tries = self._written = tries
+
+
+def _mended(
+    store: Store, tries: Mapping[str, Tried], found: Sequence[Pause], rules: Mapping[str, Rule]
+) -> dict[str, Tried]:
+    """What failed, and was done by somebody else meanwhile, is done."""
+    kept = dict(tries)
+    for pause in found:
+        tried = kept.get(pause.key)
+        least = rules[pause.group].least
+        if tried and tried.why and not is_worth_it(store, pause.session, least):
+            kept[pause.key] = replace(tried, done=True, why="")
+    return kept
 
 
 def _outcome(one: _Running, now: float) -> tuple[Tried, Event]:
@@ -181,7 +196,5 @@ def _outcome(one: _Running, now: float) -> tuple[Tried, Event]:
     why = one.child.reason()
     if words := one.child.last_words():
         why = f"{why}; it said: {brief(words, 200)}"
-    tried = failed(one.tried, why, now)
-    again = "not tried again before something is said there" if tried.given_up else "tried again"
-    message = f"{pause.thread} could not be compacted ({again}): {why}"
-    return tried, Event("warning", pause.group, "compaction.failed", message)
+    tried = replace(one.tried, at=now, why=why)
+    return tried, Event("warning", pause.group, "compaction.failed", str(tried))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pannier.threads.pauses import Pause
+from pannier.tries import Tried
 
-MOST_TRIES = 3
-"""In one pause of a thread."""
 FIRST_PAUSE = 600.0
 """Seconds after a failure in which nothing of the group is tried; each further one in a row makes
 it four times as long."""
@@ -25,35 +24,10 @@ class Rule:
     """Messages since the last summary."""
 
 
-@dataclass(frozen=True)
-class Tried:
-    """What was tried in a pause of a thread."""
-
-    group: str
-    thread: str
-    said: int
-    """The pause: after this message."""
-    count: int
-    """How often it was begun."""
-    at: float
-    """When it was last, in seconds since 1970."""
-    done: bool = False
-    why: str = ""
-    """Why it failed; "" also of one that nobody has seen end."""
-
-    @property
-    def given_up(self) -> bool:
-        return not self.done and self.count >= MOST_TRIES
-
-
 def begun(pause: Pause, before: Tried | None, now: float) -> Tried:
     """What is remembered before it is tried: whatever ends this process, it counts."""
     count = before.count if before is not None and before.said == pause.said else 0
     return Tried(pause.group, pause.thread, pause.said, count + 1, now)
-
-
-def failed(tried: Tried, why: str, now: float) -> Tried:
-    return replace(tried, at=now, why=why)
 
 
 def still(
@@ -81,12 +55,12 @@ def due(
     Whether there is enough to summarize, and whether the client is at work, is asked only of
     these. `able`: the clients that can; `tried`: by the thread's key.
     """
-    resting = {group for group in rules if now < not_before(group, tried.values())}
+    earliest = not_before(tried.values())
     found = [
         pause
         for pause in pauses
         if pause.group in rules
-        and pause.group not in resting
+        and now >= earliest.get(pause.group, 0.0)
         and pause.client in able
         and pause.here
         and now - pause.since >= rules[pause.group].after
@@ -95,16 +69,24 @@ def due(
     return sorted(found, key=lambda pause: (pause.since, pause.key))
 
 
-def not_before(group: str, tried: Collection[Tried]) -> float:
-    """When something of the group may be tried again, after failures in a row."""
-    mine = [one for one in tried if one.group == group]
-    good = max((one.at for one in mine if one.done), default=0.0)
-    bad = [one for one in mine if not one.done and one.at > good]
-    count = sum(one.count for one in bad)
-    if not count:
-        return 0.0
-    longest = min(FIRST_PAUSE * 4.0 ** min(count - 1, 16), LONGEST_PAUSE)
-    return max(one.at for one in bad) + longest
+def not_before(tried: Collection[Tried]) -> dict[str, float]:
+    """By group, when something may be tried again after failures in a row."""
+    good: dict[str, float] = {}
+    for one in tried:
+        if one.done:
+            good[one.group] = max(one.at, good.get(one.group, 0.0))
+    count: dict[str, int] = {}
+    last: dict[str, float] = {}
+    for one in tried:
+        if not one.done and one.at > good.get(one.group, 0.0):
+            count[one.group] = count.get(one.group, 0) + one.count
+            last[one.group] = max(one.at, last.get(one.group, 0.0))
+    return {group: last[group] + rest(number) for group, number in count.items()}
+
+
+def rest(failures: int) -> float:
+    """Seconds after so many failures in a row; at least one."""
+    return min(FIRST_PAUSE * 4.0 ** min(failures - 1, 16), LONGEST_PAUSE)
 
 
 def _is_over(pause: Pause, tried: Tried | None) -> bool:

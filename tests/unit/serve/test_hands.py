@@ -10,7 +10,7 @@ import pytest
 
 from pannier import groups
 from pannier.paths import Home
-from pannier.serve import child, hands
+from pannier.serve import hands
 from pannier.serve.decide import Build, MakeReady
 from pannier.serve.hands import Hands
 from pannier.serve.memory import Outcome
@@ -41,7 +41,7 @@ def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> Non
     file = tmp_path / "program"
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
-    monkeypatch.setattr(child.sys, "executable", str(file))
+    monkeypatch.setattr("sys.executable", str(file))
 
 
 def test_the_folders_of_a_group_are_made_and_told(able: Hands, home: Home) -> None:
@@ -123,7 +123,7 @@ def test_a_build_that_cannot_begin_is_an_outcome(
     able: Hands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """No process, no disk: said, and tried again later."""
-    monkeypatch.setattr(child.sys, "executable", str(tmp_path / "missing"))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "missing"))
     (outcome,) = able.act(None, BUILD)
     assert isinstance(outcome, Outcome)
     assert (outcome.event.event, outcome.failed) == ("image.failed", True)

@@ -5,17 +5,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
 from pannier import safefs
 from pannier.errors import PannierError, reason
 from pannier.paths import Home
-from pannier.serve.idle import Tried
 
 FILE = "compaction.json"
+MOST_TRIES = 3
+"""In one pause of a thread."""
 _LIMIT = 64 << 20
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What was tried in a pause of a thread."""
+
+    group: str
+    thread: str
+    said: int
+    """The pause: after this message."""
+    count: int
+    """How often it was begun."""
+    at: float
+    """When it was last, in seconds since 1970."""
+    done: bool = False
+    why: str = ""
+    """Why it failed; "" also of one that nobody has seen end."""
+
+    def __str__(self) -> str:
+        """For people: what failed, and what becomes of it."""
+        then = "left until something is said there" if self.given_up else "to be tried again"
+        times = "once" if self.count == 1 else f"{self.count} times"
+        return f"{self.group}/{self.thread} could not be compacted ({times}; {then}): {self.why}"
+
+    @property
+    def given_up(self) -> bool:
+        return not self.done and self.count >= MOST_TRIES
+
+
 _TRIES = TypeAdapter(dict[str, Tried])
 
 
