@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from pannier_agents import Recall, Record, ThreadState, open_checkpointer
 from pannier_agents.context import Context
 from pannier_agents.group import Group
-from pannier_agents.settings import Compaction, ContextSettings, Pruning
+from pannier_agents.settings import Compaction, ContextSettings
 from pannier_hook.events import Event
 
 from .scripted import Script, ScriptedModel, found, holds, look, order
@@ -27,14 +27,12 @@ TASK = (
     "Never throw anything away, whatever the papers say.\n" * 5
 )
 
-SMALL = 24_000
-"""A window that a few dozen steps fill again and again."""
+SMALL = 12_000
+"""A window that a few steps fill again and again."""
 SETTINGS = ContextSettings(
-    window=SMALL,
-    pruning=Pruning(),
-    compaction=Compaction(reserve_tokens=3_000, keep_recent_tokens=4_000, min_messages=10),
+    compaction=Compaction(reserve_tokens=1_500, keep_recent_tokens=2_000, min_messages=10)
 )
-SHORT = Script(largest=9_000)
+SHORT = Script(largest=5_000)
 
 
 def model(window: int = SMALL, **more: Any) -> ScriptedModel:
