@@ -33,8 +33,9 @@ from pannier_agents.record import session_of
 from pannier_agents.report import Fixed, report_of
 from pannier_agents.settings import ContextSettings
 from pannier_agents.summarizing import Answer, Ask
+from pannier_agents.summary import summary_id
 from pannier_agents.threads import Agent
-from pannier_agents.view import view
+from pannier_agents.view import given_way, view
 from pannier_hook import events
 from pannier_hook.spool import report
 
@@ -121,11 +122,12 @@ class Context(AgentMiddleware[Any, Any, Any]):
         sending = self._sendings.get(session)
         return sending.now.scale if sending else None
 
-    def tell(self, session: str, summary: str, trigger: str) -> None:
+    def tell(self, session: str, made: Weighed, summary: str, trigger: str) -> None:
         """The sidecar hears of a compaction."""
         with self.group.untroubled(events.POST_COMPACT):
             if session:
-                details = {"summary": summary, "trigger": trigger}
+                message = summary_id(given_way(made.marks))
+                details = {"summary": summary, "trigger": trigger, "message": message}
                 hand_over(self.group, HandOver(events.POST_COMPACT, session, details))
 
     def _sending(self, request: ModelRequest[Any]) -> Generator[Ask, Answer, Sending | None]:
@@ -168,7 +170,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
         if sending.now.marks == sending.base:
             return response
         if sending.summary:
-            self.tell(session_of(request.runtime), sending.summary, "auto")
+            self.tell(session_of(request.runtime), sending.now, sending.summary, "auto")
         update = {"pannier_context": dict(sending.now.marks)}
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
@@ -209,7 +211,7 @@ async def compact(
     if new.marks.get("compacted") == base.get("compacted"):
         return False
     await agent.aupdate_state(config, {"pannier_context": dict(new.marks)}, as_node=_last(agent))
-    context.tell(session, _summary(new), "manual")
+    context.tell(session, new, _summary(new), "manual")
     return True
 
 

@@ -89,13 +89,14 @@ def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def records(
-    messages: Sequence[AnyMessage], first: str, last: str
+    messages: Sequence[AnyMessage], first: str, last: str, put: Sequence[AnyMessage] = ()
 ) -> Iterator[tuple[AnyMessage, str]]:
     """What is new since the history began with message `first` and ended with `last`, in order,
     each with the id of the message that it follows.
 
     Where the beginning was rewritten (a compaction, or the memory put before it), that is what was
-    put there, and it follows what was said before.
+    put there, and it follows what was said before. So does what was `put` into the context without
+    being part of the history.
     """
     ids = [str(one.id) for one in messages]
     known = ids.index(last) + 1 if last in ids else 0
@@ -105,7 +106,7 @@ def records(
             if is_summary(message) or is_injected(message, "memory"):
                 yield message, after
                 after = str(message.id)
-    for message in messages[known:]:
+    for message in (*put, *messages[known:]):
         yield message, after
         after = str(message.id)
 

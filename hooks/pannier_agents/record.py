@@ -26,6 +26,7 @@ from langgraph.types import Command
 from pannier_agents.errors import ThreadError
 from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
+from pannier_agents.marks import marks_of
 from pannier_agents.messages import (
     end_line,
     goes_on,
@@ -37,6 +38,7 @@ from pannier_agents.messages import (
     records,
 )
 from pannier_agents.state import Handed, RecordState
+from pannier_agents.view import given_way, standing
 from pannier_hook import events, inbox
 
 NOTHING = Handed(first="", last="", size=0)
@@ -173,13 +175,13 @@ class Record(AgentMiddleware[Any, Any, Any]):
     ) -> dict[str, Any]:
         """Hand over with the messages that are new; how far that is, for the state."""
         handed = state.get("pannier_handed", NOTHING)
-        lines = _lines(messages, handed)
+        lines = _lines(messages, state)
         if not lines and what.kind == events.RECORDS:
             return {}
         hand_over(self.group, replace(what, records=lines, offset=handed["size"]))
         first, last = (str(one.id) for one in (messages[0], messages[-1]))
-        size = handed["size"] + len(lines)
-        return {"pannier_handed": Handed(first=first, last=last, size=size)}
+        size, compacted = handed["size"] + len(lines), given_way(marks_of(state))
+        return {"pannier_handed": Handed(first=first, last=last, size=size, compacted=compacted)}
 
     @contextmanager
     def _failing(self, state: Any, runtime: Any) -> Iterator[None]:
@@ -201,14 +203,17 @@ class Record(AgentMiddleware[Any, Any, Any]):
         with self.group.untroubled(events.STOP):
             self._told(session)
             handed = state.get("pannier_handed", NOTHING)
-            lines = _lines(state["messages"], handed) + end_line(outcome, reason)
+            lines = _lines(state["messages"], state) + end_line(outcome, reason)
             active = str(goes_on(state["messages"])).lower()
             details = {"last": "", "active": active, "error": reason}
             hand_over(self.group, HandOver(events.STOP, session, details, lines, handed["size"]))
 
 
-def _lines(messages: Sequence[AnyMessage], handed: Handed) -> bytes:
-    new = records(messages, handed["first"], handed["last"])
+def _lines(messages: Sequence[AnyMessage], state: RecordState) -> bytes:
+    handed, marks = state.get("pannier_handed", NOTHING), marks_of(state)
+    is_known = handed.get("compacted", "") == given_way(marks)
+    put = [] if is_known else standing(messages, marks)
+    new = records(messages, handed["first"], handed["last"], put)
     return b"".join(line(message, parent) for message, parent in new)
 
 

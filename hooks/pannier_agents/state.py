@@ -28,6 +28,8 @@ class Handed(TypedDict):
     """Id of the last message that was handed over."""
     size: int
     """Bytes of all records that were handed over."""
+    compacted: NotRequired[str]
+    """Id of the last message that had given way to a summary."""
 
 
 def merge(state: Sequence[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:

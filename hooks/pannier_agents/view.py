@@ -131,9 +131,9 @@ def given_way(marks: Marks) -> str:
     return compacted["upto"] if compacted else ""
 
 
-def standing(messages: Sequence[BaseMessage], marks: Marks) -> list[BaseMessage]:
+def standing(messages: Sequence[BaseMessage], marks: Marks) -> list[HumanMessage]:
     """What a compaction put into the context and is no message of the history: the summary, and the
     memory."""
-    lead = view(messages, marks).lead
+    lead = [one for one in view(messages, marks).lead if isinstance(one, HumanMessage)]
     summary = [one for one in lead if is_summary(one)]
     return summary + [one for one in lead if is_injected(one, "memory")]

@@ -4,6 +4,9 @@ Each line is `{"type": "human"|"ai"|"tool"|…, "data": {…}, "parent": ID}`, w
 message that it follows; `pannier_agents.record` writes it. Lines of type `pannier` say what no
 message says: that the turn ended in an error, or that the thread went back to a message. A line may
 come twice.
+
+Summaries are told at once, by the event of the compaction, and again in the log, when its turn goes
+on: what follows there follows the summary.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from pannier.clients.transcript import (
 from pannier.clients.transcripts.jsonlines import Json
 from pannier.clients.transcripts.raw import raw
 from pannier.clients.transcripts.said import Said, spoken
-from pannier_hook.events import SESSION_END, STOP, Event
+from pannier_hook.events import POST_COMPACT, SESSION_END, STOP, Event
 
 NO_STOP = "the next prompt came, but the turn had not ended"
 SESSION_ENDED = "the session ended before the turn"
@@ -70,12 +73,21 @@ def _entries(event: Event, lines: Sequence[Line], turns: _Turns) -> Iterator[Ent
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             entries = [raw(event, line, position)]
         yield from entries
+    if event.kind == POST_COMPACT:
+        yield from _compacted(event)
     if turns.open and event.kind in (STOP, SESSION_END):
         turns.open = False
         stopped = event.kind == STOP
         yield TurnEnds(
             "succeeded" if stopped else "interrupted", event.at, "" if stopped else SESSION_ENDED
         )
+
+
+def _compacted(event: Event) -> Iterator[Entry]:
+    id, summary = event.details.get("message"), event.details.get("summary")
+    if id and summary:
+        key = _key(event, id)
+        yield Message(key, "client", "compaction", summary, position=event.at)
 
 
 def _object(data: bytes) -> Json:

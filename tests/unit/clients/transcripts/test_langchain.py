@@ -20,6 +20,7 @@ from langchain_core.messages import (
 from pannier.clients.transcript import After, Entry, Line, Message, TurnEnds, Usage
 from pannier.clients.transcripts.langchain import read
 from pannier_agents.messages import end_line, head_line, line
+from pannier_agents.summary import summary_message
 from pannier_hook.events import Event, Log
 
 _words = st.sampled_from(["type", "data", "human", "ai", "tool", "pannier", "id", "content", "end"])
@@ -119,6 +120,23 @@ def test_the_same_again() -> None:
     first = read(event, [Line("l", 0, lines[0])], {})
     again = read(event, [Line("l", 0, lines[0])], first.state)
     assert [type(one) for one in again.entries] == [Message]
+
+
+def test_a_summary_comes_twice() -> None:
+    """By the event of the compaction, and in the log: with one key. The event of a client that
+    names no message says nothing here."""
+
+    def told(**details: str) -> list[Entry]:
+        event = Event("post-compact", id="0" * 16, at=1_000, session="s", details=details)
+        return list(read(event, [], {}).entries)
+
+    [found] = told(summary="It was about mugs.", message="summary-m")
+    assert isinstance(found, Message)
+    assert (found.role, found.kind, found.text) == ("client", "compaction", "It was about mugs.")
+    [again] = entries(line(summary_message("It was about mugs.", "m"), "m"))
+    assert isinstance(again, Message)
+    assert (again.key, again.kind) == (found.key, found.kind)
+    assert told(summary="It was about mugs.") == told(message="summary-m") == []
 
 
 @given(_json, st.binary(max_size=20))
