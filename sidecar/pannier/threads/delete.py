@@ -10,7 +10,7 @@ from pannier.clients import CLIENTS
 from pannier.clients.client import Traces
 from pannier.errors import PannierError, UnsafePath, reason
 from pannier.paths import GroupPaths, Home
-from pannier.threads import conversations, look, shelf, traces
+from pannier.threads import conversations, look, shelf, spills, traces
 from pannier.threads.locking import writing
 from pannier.threads.rows import SessionRow, ThreadRow
 from pannier.threads.spool import NEW, Spool
@@ -63,6 +63,8 @@ class Plan:
     shared: tuple[Shared, ...] = ()
     waiting: tuple[HandedOver, ...] = ()
     """Files in `spool/new/`."""
+    spilled: str = ""
+    """The folder with its large results, below the group's; "" when there is none."""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -71,6 +73,7 @@ class Plan:
             *(f"conversations/{name}" for name in self.pages),
             *(f"spool/{NEW}/{waiting.name}" for waiting in self.waiting),
             *(file for client, found in self.found.items() for file in _files(client, found)),
+            *filter(None, [self.spilled]),
         )
 
     @property
@@ -118,7 +121,8 @@ def plan(home: Home, environ: Mapping[str, str], ref: str) -> Plan:
 
 
 def delete(home: Home, environ: Mapping[str, str], ref: str) -> Deleted:
-    """Erase a thread: its messages, the pages in `conversations/`, and what its clients keep.
+    """Erase a thread: its messages, the pages in `conversations/`, its large results in files, and
+    what its clients keep.
 
     What the container hands over of these sessions in this thread later is dropped. Killed in
     between, it is done again: the database forgets last, so that until then the thread can be
@@ -134,6 +138,7 @@ def delete(home: Home, environ: Mapping[str, str], ref: str) -> Deleted:
         ]
         for client, of in found.found.items():
             kept += (f"client/{client}/{why}" for why in traces.remove(paths, client, of))
+        kept += spills.remove(paths, found.thread.name)
         stays = conversations.forget(home, found.thread.grp, found.thread.key)
         kept += (f"conversations/{why}" for why in stays)
         store.erase(found.thread.id, [(w.client, w.session) for w in found.waiting if w.session])
@@ -166,6 +171,7 @@ def _planned(home: Home, store: Store, ref: str) -> Plan:
         found,
         tuple(shared),
         tuple(_waiting(paths, thread)),
+        spills.find(paths, thread.name),
     )
 
 

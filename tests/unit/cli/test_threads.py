@@ -509,6 +509,24 @@ def test_delete_works_without_the_group(talked: Home) -> None:
     assert not talked.group("scout").root.exists()
 
 
+def test_large_results_in_files_are_erased_with_their_thread(talked: Home) -> None:
+    """The dry run names the folder. Another thread's stay, and so does what a link leads to."""
+    spill = talked.group("scout").files / ".pannier" / "spill"
+    for thread in ("main", "other"):
+        (spill / thread).mkdir(parents=True)
+        (spill / thread / "20261129T120000Z-bash-0123456789abcdef.txt").write_text("checklist")
+    assert (
+        "files/.pannier/spill/main" in run(talked, "threads", "delete", "scout", "--dry-run").stderr
+    )
+    assert run(talked, "threads", "delete", "scout", "--yes").exit_code == 0
+    assert [path.name for path in spill.iterdir()] == ["other"]
+    put(talked, person("z", "again"), session=OTHER)
+    (spill / "main").symlink_to(spill / "other")
+    done = run(talked, "threads", "delete", "scout", "--yes")
+    assert "files/.pannier/spill/main" in done.stderr + done.stdout
+    assert len(list((spill / "other").iterdir())) == 1
+
+
 def test_delete_asks_or_wants_a_yes(laid_down: Home) -> None:
     """In a script, nothing is erased without it; a dry run says what would be."""
     wrong = error(run(laid_down, "threads", "delete", "scout"))
