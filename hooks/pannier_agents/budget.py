@@ -17,7 +17,8 @@ _LARGEST_TAIL = 3 / 4
 _SUMMARY = 8_000
 _SUMMARY_SHARE = 8
 _STEP_PERCENT = 10
-_GROWTH_PERCENT = 5
+_GAIN_PERCENT = 5
+_MOST_DOUBLINGS = 3
 _BOUNDS = 0.5, 4.0
 
 
@@ -44,10 +45,13 @@ class Budget:
         return self.window * _STEP_PERCENT // 100
 
     @property
-    def growth(self) -> int:
-        """After a failed summary the next one is tried when the context has grown by so much; a
-        compaction that gains less is not worth its summary."""
-        return self.window * _GROWTH_PERCENT // 100
+    def gain(self) -> int:
+        """A compaction that gains less is not worth its summary."""
+        return self.window * _GAIN_PERCENT // 100
+
+    def pause(self, failed: int) -> int:
+        """After so many failed summaries in a row the next one is tried when so much was added."""
+        return self.gain << min(failed - 1, _MOST_DOUBLINGS)
 
     def tail(self, fixed: int) -> int:
         """What the kept tail may have where `fixed` tokens stay whatever is kept."""

@@ -13,10 +13,11 @@ from pannier_agents.planning import (
     Weighed,
     compacted,
     cut_place,
+    failing,
     last_resort,
+    pauses,
     pruning_step,
     to_summarize,
-    weigh,
 )
 from pannier_agents.settings import ContextSettings
 from pannier_agents.summarizing import Answer, Ask, summarized
@@ -54,7 +55,6 @@ def decided(now: Weighed, means: Means) -> Steps:
         now = yield from compaction(now, means)
     if now.used > most:
         now = last_resort(now, means.budget, means.memory(now))
-        now = weigh(now.messages, {**now.marks, "failed": None}, now.scale)
         if now.used > most:
             means.problem(
                 ThreadError(
@@ -70,8 +70,7 @@ def is_due(now: Weighed, means: Means) -> bool:
     """Whether a compaction is due."""
     if now.used <= means.budget.limit:
         return False
-    failed = now.marks.get("failed")
-    if failed is not None and now.used < failed + means.budget.growth:
+    if pauses(now, means.budget):
         return False
     long = len(now.view.lead) + len(now.view.tail) >= means.settings.compaction.min_messages
     return long or now.used > means.budget.most
@@ -91,5 +90,5 @@ def compaction(now: Weighed, means: Means) -> Steps:
         text = yield from summarized(part, means.model, room=room, longest=means.budget.summary)
     except SummaryError as problem:
         means.problem(problem)
-        return weigh(now.messages, {**now.marks, "failed": now.used}, now.scale)
+        return failing(now)
     return compacted(now, place, text, means.memory(now))

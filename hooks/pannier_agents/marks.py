@@ -55,6 +55,15 @@ class Shortened(TypedDict):
     """Whether images and files stay."""
 
 
+class Failed(TypedDict):
+    """The last summaries failed."""
+
+    upto: str
+    """Id of the last message then."""
+    times: int
+    """In a row."""
+
+
 class Marks(TypedDict, total=False):
     """All of it. `{}`: everything is sent as it is."""
 
@@ -64,8 +73,7 @@ class Marks(TypedDict, total=False):
     changed: str
     """Id of the last message when the view was last changed. What was reasoned until then was
     reasoned about another view."""
-    failed: int | None
-    """Tokens of the view when the last summary failed."""
+    failed: Failed | None
 
 
 def latest(state: dict[str, Any], writes: Sequence[dict[str, Any]]) -> dict[str, Any]:

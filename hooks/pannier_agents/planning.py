@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from pannier_agents import tokens
 from pannier_agents.budget import Budget, calibrated
 from pannier_agents.cutting import boundaries, cut
-from pannier_agents.marks import Compacted, Marks, Pruned, Shortened
+from pannier_agents.marks import Compacted, Failed, Marks, Pruned, Shortened
 from pannier_agents.messages import is_injected
 from pannier_agents.pruning import pruned
 from pannier_agents.settings import Pruning
@@ -130,7 +130,26 @@ def cut_place(now: Weighed, budget: Budget) -> int | None:
     gained = sum(
         size for size, one in zip(sizes[:place], seen.tail, strict=False) if one.id not in ids
     )
-    return seen.start + place if gained >= budget.growth or now.used > budget.most else None
+    return seen.start + place if gained >= budget.gain or now.used > budget.most else None
+
+
+def pauses(now: Weighed, budget: Budget) -> bool:
+    """Whether it is too early for a summary, for the last one failed a short while ago."""
+    failed = now.marks.get("failed")
+    if not failed:
+        return False
+    for place in range(len(now.messages) - 1, now.view.start - 1, -1):
+        if now.messages[place].id == failed["upto"]:
+            added = now.view.tail[place + 1 - now.view.start :]
+            return now.scale.of(added) < budget.pause(failed["times"])
+    return False
+
+
+def failing(now: Weighed) -> Weighed:
+    """The same view, after a summary that failed."""
+    times = (now.marks.get("failed") or Failed(upto="", times=0))["times"] + 1
+    failed = Failed(upto=str(now.messages[-1].id), times=times)
+    return weigh(now.messages, {**now.marks, "failed": failed}, now.scale)
 
 
 def to_summarize(now: Weighed, place: int) -> Part:
@@ -167,7 +186,8 @@ def compacted(
         task=kept,
         request=[one for one in asked if one not in kept],
     )
-    return now.with_marks({**now.marks, "compacted": new, "failed": None})
+    marks: Marks = {**now.marks, "compacted": new}
+    return now.with_marks({**marks, "failed": None} if covers is None else marks)
 
 
 def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:

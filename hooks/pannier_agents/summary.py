@@ -111,6 +111,6 @@ What must survive:
 {survives}
 
 Of a request that the agent keeps, which the record says, write one sentence and not its words. \
-Carry over from an earlier summary whatever still holds. Use these headings, and leave out one with \
-nothing under it: What was asked, What was done, What was found out, Where the work stands, Where \
-things are. Write in the language of the requests. No opening, no closing words."""
+Carry over from an earlier summary whatever still holds. Use these headings, and leave out one \
+with nothing under it: What was asked, What was done, What was found out, Where the work stands, \
+Where things are. Write in the language of the requests. No opening, no closing words."""
