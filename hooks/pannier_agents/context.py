@@ -7,7 +7,7 @@ call sends the same bytes as the one before, and a rollback restores the view of
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
@@ -138,9 +138,10 @@ class Context(AgentMiddleware[Any, Any, Any]):
             session, base = session_of(request.runtime), marks_of(request.state)
             size = budget(self.settings, request.model.profile)
             fixed = Fixed.of(request.system_message, request.tools)
-            scale = scale_of(view(request.messages, base), fixed.tokens)
+            seen = view(request.messages, base)
+            scale = scale_of(seen, fixed.tokens)
             marks, summary = self._paid(session, base, request.messages)
-            before = weigh(request.messages, marks, scale)
+            before = weigh(request.messages, marks, scale, seen if marks is base else None)
             now = yield from decided(before, self.means(size, request.model))
             if _summary(now) != _summary(before):
                 summary = _summary(now)
@@ -192,7 +193,8 @@ async def compact(
 ) -> bool:
     """Compact a thread in which nothing runs, without a turn; whether there was anything to do.
 
-    `model`: writes the summary where `context` has no summarizer. Raises ThreadError.
+    `model`: writes the summary where `context` has no summarizer. Raises ThreadError; SummaryError
+    where there is no summary to be had. Then nothing has changed.
     """
     config = RunnableConfig(configurable={"thread_id": session, "checkpoint_ns": ""})
     writer = context.summarizer or model
@@ -207,7 +209,11 @@ async def compact(
     base = marks_of(state.values)
     size = budget(context.settings, (model or writer).profile)
     now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
-    new = await _arun(compaction(now, context.means(size, writer)))
+    problems: list[Exception] = []
+    means = replace(context.means(size, writer), problem=problems.append)
+    new = await _arun(compaction(now, means))
+    if problems:
+        raise problems[0]
     if new.marks.get("compacted") == base.get("compacted"):
         return False
     await agent.aupdate_state(config, {"pannier_context": dict(new.marks)}, as_node=_last(agent))

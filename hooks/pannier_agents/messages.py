@@ -25,6 +25,7 @@ agent goes on."""
 _NO_RESULT = (
     "The agent was stopped before the result of this call was recorded. It may have run or not."
 )
+_NOT_READ = "The arguments of this call could not be read: they are no JSON. It was not made."
 
 
 def injected(kind: Injected, text: str) -> HumanMessage:
@@ -79,10 +80,13 @@ def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if not isinstance(message, AIMessage) or index == len(messages) - 1:
             continue
         whole.extend(
-            ToolMessage(
-                _NO_RESULT, id=f"lost-{id}", tool_call_id=id, name=call["name"], status="error"
+            ToolMessage(text, id=f"lost-{id}", tool_call_id=id, name=call["name"], status="error")
+            for calls, text in (
+                (message.tool_calls, _NO_RESULT),
+                # A provider is sent these as well.
+                (message.invalid_tool_calls, _NOT_READ),
             )
-            for call in message.tool_calls
+            for call in calls
             if (id := call["id"]) and id not in answered
         )
     return whole

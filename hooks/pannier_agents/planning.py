@@ -63,9 +63,11 @@ class Scale:
         return round(self.fixed * self.factor)
 
 
-def weigh(messages: Sequence[BaseMessage], marks: Marks, scale: Scale) -> Weighed:
-    """A history with its marks."""
-    seen = view(messages, marks)
+def weigh(
+    messages: Sequence[BaseMessage], marks: Marks, scale: Scale, seen: View | None = None
+) -> Weighed:
+    """A history with its marks; `seen`: its view, where that is known already."""
+    seen = seen or view(messages, marks)
     used = scale.rest + scale.of(seen.lead) + scale.of(seen.tail)
     return Weighed(messages, marks, seen, used, scale)
 

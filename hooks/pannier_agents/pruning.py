@@ -91,11 +91,13 @@ def with_texts(message: BaseMessage, change: Callable[[str], str]) -> BaseMessag
 
 def pruned(message: BaseMessage, soft: int, hard: int) -> BaseMessage:
     """A tool message as it is sent once it is old. The very same message where nothing is cut."""
-    return _pruner(soft, hard)(message)
+    return pruner(soft, hard)(message)
 
 
 @lru_cache(maxsize=32)
-def _pruner(soft: int, hard: int) -> Memo[BaseMessage]:
+def pruner(soft: int, hard: int) -> Memo[BaseMessage]:
+    """`pruned` with these limits; computed once a message."""
+
     def prune(message: BaseMessage) -> BaseMessage:
         if not isinstance(message, ToolMessage):
             return message

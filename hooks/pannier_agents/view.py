@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 from pannier_agents.marks import Compacted, Marks, Shortened
 from pannier_agents.messages import begins_turn, injected, is_injected, is_prompt, is_summary
-from pannier_agents.pruning import pruned
+from pannier_agents.pruning import pruner
 from pannier_agents.reasoning import without_reasoning
 from pannier_agents.shortening import shortened
 from pannier_agents.summary import summary_message
@@ -43,12 +43,10 @@ def view(messages: Sequence[BaseMessage], marks: Marks) -> View:
     change = _Change(marks, places)
     compacted = marks.get("compacted")
     if compacted is None or compacted["upto"] not in places:
-        tail = [change(place, one) for place, one in enumerate(messages)]
-        return View([], tail, 0, change.changed)
+        return View([], change.tail(messages, 0), 0, change.changed)
     start = places[compacted["upto"]] + 1
     lead = [*_lead(messages, compacted, places, change)]
-    tail = [change(place, messages[place]) for place in range(start, len(messages))]
-    return View(lead, tail, start, change.changed)
+    return View(lead, change.tail(messages, start), start, change.changed)
 
 
 def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -74,7 +72,7 @@ class _Change:
 
     def __init__(self, marks: Marks, places: Places) -> None:
         self._pruned = [
-            (places[one["upto"]], one["soft"], one["hard"])
+            (places[one["upto"]], pruner(one["soft"], one["hard"]))
             for one in marks.get("pruned", [])
             if one["upto"] in places
         ]
@@ -82,12 +80,20 @@ class _Change:
         self._shortened = shortened if shortened and shortened["upto"] in places else None
         self._upto = places[self._shortened["upto"]] if self._shortened else -1
         self.changed = places.get(marks.get("changed"), -1)
+        self._last = max([self.changed, self._upto, *(upto for upto, _ in self._pruned)])
+
+    def tail(self, messages: Sequence[BaseMessage], start: int) -> list[BaseMessage]:
+        """The messages from the place `start` on."""
+        tail = list(messages[start:])
+        for at in range(min(len(tail), self._last + 1 - start)):
+            tail[at] = self(start + at, tail[at])
+        return tail
 
     def __call__(self, place: int, message: BaseMessage) -> BaseMessage:
         if isinstance(message, ToolMessage):
-            for upto, soft, hard in self._pruned:
+            for upto, prune in self._pruned:
                 if place <= upto:
-                    message = pruned(message, soft, hard)
+                    message = prune(message)
                     break
         elif place <= self.changed:
             message = without_reasoning(message)
