@@ -89,7 +89,7 @@ def _row(name: str, value: Any, default: Any, off: bool, effect: Effect | None) 
     if off:
         return Row(name, value, said, "off", "switched off")
     if effect is None:
-        return Row(name, value, said, "unknown", "")
+        return Row(name, value, said, "unknown", "pannier does not know what it makes of it")
     return Row(name, value, said, effect.holds, effect.how)
 
 

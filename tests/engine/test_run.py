@@ -515,6 +515,25 @@ def test_a_container_on_an_earlier_image_is_told(engine: Engine, person: Person)
     assert (container.name, container.state) == (name, "running")
 
 
+def test_a_container_keeps_the_settings_for_its_context(person: Person) -> None:
+    """What it was started with, also for `exec`; a change is told, and holds for the next one."""
+    settings = person.home.group("scout").settings
+    before = settings.read_text()
+    settings.write_text(f"{before}context: {{compaction: {{trigger_percent: 50}}}}\n")
+    told = '{"compaction":{"trigger_percent":50}}'
+    seen = ("--entrypoint", "printenv", "--", "PANNIER_CONTEXT")
+    name = person.pannier("up", "scout").strip()
+    assert person.pannier("exec", "scout", *seen).strip() == told
+    assert person.run("ps").stderr == ""
+    settings.write_text(before)
+    assert person.pannier("exec", "scout", *seen).strip() == told
+    ps = person.run("ps")
+    assert "running (earlier settings)" in ps.stdout
+    assert f"{name} is up with earlier settings for its context" in ps.stderr
+    assert "earlier settings" in person.run("up", "scout").stderr
+    assert person.run("run", "scout", *seen).stdout == ""
+
+
 def test_an_image_of_one_s_own_that_was_built_again_is_told(
     engine: Engine, person: Person, image: str
 ) -> None:

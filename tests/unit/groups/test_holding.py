@@ -177,7 +177,7 @@ def test_context_show_for_programs(home: Home) -> None:
         "value": None,
         "default": True,
         "holds": "unknown",
-        "how": "",
+        "how": "pannier does not know what it makes of it",
     }
     assert data["environment"] == {"ITS_PERCENT": "70"}
     assert data["passed_over"] == ["ITS_PERCENT"]
