@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pannier.clients.client import Client, Endpoint, Shell, Traces
+from pannier.clients.client import Client, ContextPlan, Effect, Endpoint, Shell, Traces
 from pannier.clients.transcripts import langchain as transcript
+from pannier_hook.tuning import VARIABLE
 
 NAME = "langchain"
 
@@ -25,6 +26,14 @@ def _clear(shell: Shell) -> None:
     shell.run("agent", stdin="/clear\nagain\n")
 
 
+def _compact(shell: Shell) -> None:
+    """With as much between the task and the latest request as is worth a summary by default."""
+    long = "hello " * 30_000
+    shell.run(*_by_default("--new"), stdin=f"hello\n{long}\nmore\n")
+    shell.observe("again")
+    shell.run(*_by_default(), stdin="/compact\nagain\n")
+
+
 def _fork(shell: Shell) -> None:
     """Back to the end of the first turn, and on from there."""
     shell.run(*_turn("hello"))
@@ -36,6 +45,14 @@ def _fork(shell: Shell) -> None:
 
 def _turn(prompt: str) -> tuple[str, ...]:
     return ("agent", "--new", prompt)
+
+
+def _by_default(*options: str) -> tuple[str, ...]:
+    return ("env", "-u", VARIABLE, "agent", *options)
+
+
+def _compacted(session: str) -> tuple[str, ...]:
+    return ("agent", "--session", session, "--compact")
 
 
 def _resumed(prompt: str, session: str) -> tuple[str, ...]:
@@ -50,6 +67,16 @@ def _endpoint(url: str) -> Endpoint:
             "OPENAI_API_KEY": "none",
         }
     )
+
+
+EFFECTS = (
+    Effect("window", "yes", "the smaller of it and what the model's profile says"),
+    Effect("pruning", "yes", "pannier's middleware Context, before each model call"),
+    Effect("compaction", "yes", "pannier's middleware Context, before each model call"),
+    Effect("spill_buffer", "yes", "pannier's middleware Spill, around each tool call"),
+    Effect("compaction.idle_after", "yes", "pannier serve, by: agent --session … --compact"),
+)
+"""All holds, in pannier's own agent and in one that has `memory_middleware`."""
 
 
 CLIENT = Client(
@@ -67,10 +94,13 @@ CLIENT = Client(
         "startup": _startup,
         "resume": _resume,
         "clear": _clear,
+        "compact": _compact,
         "fork": _fork,
     },
-    fresh=frozenset({"startup", "clear"}),
+    fresh=frozenset({"startup", "clear", "compact"}),
     resume=_resumed,
+    compact=_compacted,
+    context=lambda _: ContextPlan(effects=EFFECTS),
     read=transcript.read,
     traces=Traces(
         current=(".local/state/pannier/sessions/*",),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,6 +20,7 @@ from pannier_agents import (
     memory_middleware,
     rollback,
 )
+from pannier_agents.errors import SummaryError
 from pannier_agents.settings import Compaction
 from pannier_hook.unframing import read_back
 
@@ -207,3 +209,23 @@ def test_a_turn_that_fails_after_it(folders: Folders) -> None:
     assert len(agents.summarizer.asked) == 1
     assert [one.kind for one in branch(folders)].count("compaction") == 1
     assert len(memories(agents.model.asked[-1])) == 1
+
+
+def test_a_summarizer_that_fails(folders: Folders) -> None:
+    """Who asks for a compaction is told why there is none, and everything is as it was."""
+
+    def fails(_: list[BaseMessage]) -> AIMessage:
+        raise RuntimeError("no credit")
+
+    async def story() -> Any:
+        agents = Agents(folders)
+        agents.summarizer.answer = fails
+        for number in range(4):
+            await agents.say(f"{number} {'mug ' * 200}")
+        before = await agents.agent.aget_state(thread("a"))
+        with pytest.raises(SummaryError, match="RuntimeError: no credit"):
+            await compact(agents.agent, "a", agents.context)
+        assert (await agents.agent.aget_state(thread("a"))).config == before.config
+
+    asyncio.run(story())
+    assert not [one for one in messages(folders) if one.kind == "compaction"]
