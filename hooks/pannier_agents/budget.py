@@ -10,8 +10,8 @@ from pannier_agents.settings import ContextSettings
 
 DEFAULT_WINDOW = 128_000
 """Tokens that a model takes of which nothing is known."""
-_LARGEST_RESERVE = 4
-"""The reserve is at most one part in so many of the window: a small model is left something."""
+_LARGEST_RESERVE = 2
+"""Of a window that the settings do not know the reserve takes one part in so many at most."""
 _LARGEST_TAIL = 3 / 4
 """Of what is left below the trigger the kept tail has at most this share: the rest is gained."""
 _SUMMARY = 8_000
@@ -63,7 +63,10 @@ def budget(settings: ContextSettings, profile: Mapping[str, Any] | None) -> Budg
     known = [settings.window, (profile or {}).get("max_input_tokens")]
     windows = [one for one in known if isinstance(one, int) and one > 0]
     window = min(windows, default=DEFAULT_WINDOW)
-    most = window - min(settings.compaction.reserve_tokens, window // _LARGEST_RESERVE)
+    reserve = settings.compaction.reserve_tokens
+    if window != settings.window:
+        reserve = min(reserve, window // _LARGEST_RESERVE)
+    most = window - reserve
     limit = min(window * settings.compaction.trigger_percent // 100, most)
     return Budget(window, limit, most, settings.compaction.keep_recent_tokens)
 
