@@ -204,6 +204,8 @@ def _notes(
         yield f"{title} has no transcript that is read: of thinking its events tell nothing."
     if messages[0].kind == "compaction":
         yield f"What {title} kept beside the summary is not known; counted is what came after it."
+        if not messages[0].text:
+            yield f"The text of its summary {title} does not tell."
     if any(message.kind == "result" for message in messages):
         yield _SHORTENED
     if unknown := sum(message.kind == "raw" for message in messages):
