@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from pannier.clients import Client
 from pannier.clients.client import Effect
 from pannier.settings import ContextSettings
-from pannier_hook.tuning import VARIABLE
+from pannier_hook.tools import kind_of
+from pannier_hook.tuning import THRESHOLDS, VARIABLE
 
 Holds = Literal["yes", "partly", "no", "off", "unknown"]
 """`off`: it was switched off. `unknown`: pannier cannot say it of this client."""
@@ -25,6 +26,7 @@ _SWITCHES = {
     "spill_buffer": "enabled",
 }
 _IDLE = "compaction.idle_after"
+_THRESHOLDS = "spill_buffer.thresholds"
 _DAEMON = "pannier serve compacts the thread by a turn of its own"
 
 
@@ -84,8 +86,20 @@ def passed_over(environment: Mapping[str, str], env_from: tuple[str, ...]) -> tu
     return tuple(name for name in env_from if name in environment)
 
 
+def in_effect(thresholds: Mapping[str, int]) -> dict[str, int]:
+    """What a person says, with what that means for each kind of tools."""
+    alike = {
+        kind: [size for name, size in thresholds.items() if kind_of(name) == kind]
+        for kind in THRESHOLDS
+    }
+    kinds = {kind: min(sizes, default=THRESHOLDS[kind]) for kind, sizes in alike.items()}
+    return {**kinds, **thresholds}
+
+
 def _row(name: str, value: Any, default: Any, off: bool, effect: Effect | None) -> Row:
     said = value != default
+    if name == _THRESHOLDS:
+        value = in_effect(value)
     if off:
         return Row(name, value, said, "off", "switched off")
     if effect is None:

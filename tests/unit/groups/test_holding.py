@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pannier import clients, doctor, groups, holding, launch
 from pannier.cli import pannier
@@ -19,6 +21,8 @@ from pannier.groups import new_settings
 from pannier.launch import Wish
 from pannier.paths import Home
 from pannier.settings import ContextSettings
+from pannier_hook.settings import Spill
+from pannier_hook.tools import threshold
 
 
 def plan(settings: ContextSettings) -> ContextPlan:
@@ -108,6 +112,23 @@ def test_a_client_tells_only_of_settings_that_there_are(client: Client) -> None:
     for effect in client.context(ContextSettings()).effects:
         assert effect.setting in names | {name.partition(".")[0] for name in names}
         assert effect.how
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["search", "shell", "Grep", "Bash", "run_command", "fetch"]),
+        st.integers(4_000, 10**6),
+    )
+)
+def test_thresholds_are_shown_as_they_are_in_effect(said: dict[str, int]) -> None:
+    """With those of each kind of tools, as the hook takes them."""
+    shown = held(spill_buffer={"thresholds": said})["spill_buffer.thresholds"]
+    assert shown.said is bool(said)
+    spill = Spill(thresholds=said)
+    for name, size in said.items():
+        assert shown.value[name] == threshold(spill, name) == size
+    assert shown.value["search"] == threshold(spill, "grep_search")
+    assert shown.value["shell"] == threshold(spill, "shell_command")
 
 
 # ---------------------------------------------------------------------------------- its containers
