@@ -144,4 +144,5 @@ def _utf8(text: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         # Half of a character, which JavaScript allows in a string.
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode("utf-8")
+        halves = text.encode("utf-16-le", "surrogatepass")
+        return halves.decode("utf-16-le", "replace").encode("utf-8")

@@ -136,7 +136,7 @@ def folder_of(thread: str) -> str:
     """The name of the thread's folder: the thread's own, if that can be a folder's, else one that
     no other thread has."""
     plain = slug(thread)
-    if plain == thread:
+    if plain and plain == thread:
         return plain
     from _blake2 import blake2b
 
