@@ -57,9 +57,11 @@ class Spill(AgentMiddleware[Any, Any, Any]):
             return result
         return await asyncio.to_thread(self._spilled, request, result)
 
-    def keep(self, tool: str, pieces: Iterable[bytes]) -> str:
+    def keep(self, tool: str, pieces: Iterable[bytes], asked: str) -> str:
         """For a tool whose result may be larger than memory: write it as it comes; the text that
-        stands for it. Raises OSError."""
+        stands for it. `asked`: the call's input. Raises OSError."""
+        if spill.is_read_back(asked):
+            return spill.shortened(pieces, asked)
         options = self.group.options(events.POST_TOOL)
         return spill.shown(spill.keep(options, self.settings, tool, pieces))
 
@@ -79,9 +81,7 @@ class Spill(AgentMiddleware[Any, Any, Any]):
                 return message
             with self.group.untroubled(events.POST_TOOL):
                 asked = json.dumps(arguments, ensure_ascii=False, default=repr)
-                if spill.is_read_back(asked):
-                    return _with_text(message, spill.shortened(_encoded(text), asked))
-                return _with_text(message, self.keep(name, _encoded(text)))
+                return _with_text(message, self.keep(name, _encoded(text), asked))
             return message
 
         changed: Result = _changed(result, change)

@@ -13,6 +13,7 @@ import pytest
 
 from pannier import clients
 from pannier.endpoint.answers import Call, Fail, Say
+from pannier.endpoint.model import Request
 from pannier.engine import Engine
 from pannier.errors import VerifyError
 from pannier.threads import intake, rollback
@@ -20,6 +21,9 @@ from pannier.threads.delete import delete
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import Store, open_store, threads_file
 from pannier.verify.container import PORT
+from pannier_hook.events import decode
+from pannier_hook.spill import spilled_in
+from pannier_hook.unframing import read_back
 
 from .living import Living, living
 
@@ -247,3 +251,138 @@ def test_another_provider(group: Living) -> None:
         ]
         [turn] = store.turns(store.find_thread("scout").id)
     assert (turn.outcome, turn.input > 0) == ("succeeded", True)
+
+
+def shortened(asked: Request) -> tuple[str, tuple[str, int]]:
+    """The text that stands for a large result, and the path and the size that it names."""
+    [found] = [(t.text, note) for t in asked.texts if (note := spilled_in(t.text))]
+    return found
+
+
+@pytest.mark.parametrize("last", [200_000, 3_000_000])
+def test_a_large_result(group: Living, last: int) -> None:
+    """A command prints 1 MB, or 20: the model sees beginning and end with a path, the file holds
+    every byte, and a part of it can be read, which makes no second file."""
+    printed = "".join(f"{number}\n" for number in range(1, last + 1))
+    with group.container() as shell:
+        shell.script(Call("shell", {"command": f"seq 1 {last}"}), Say("That was long."))
+        shell.run("agent", "word-one")
+        [_, told] = shell.requests()
+        text, (path, size) = shortened(told)
+        file = group.home.group("scout").files / path.removeprefix(f"{FILES}/")
+        assert file.read_text().removesuffix("[status 0]") == printed
+        assert file.stat().st_size == size
+        assert "1\n2\n3\n" in text
+        assert text.endswith(f"{last}\n[status 0]")
+        assert len(text) < 3_000
+        shell.script(
+            Call("shell", {"command": f"sed -n '100000,100001p' {path}"}),
+            Call("read_file", {"path": path, "first_line": last, "lines": 1}),
+            Call("shell", {"command": f"cat {path}"}),
+            Say("I have seen it."),
+        )
+        shell.run("agent", "word-two")
+        *_, line, part, again = shell.requests()
+        assert line.texts[-1].text == "100000\n100001\n[status 0]"
+        assert part.texts[-1].text.startswith(f"{last}\n")
+        assert len(again.texts[-1].text) < 3_000
+        assert path in again.texts[-1].text
+    assert list(file.parent.iterdir()) == [file]
+    with stored(group) as store:
+        [result, *_] = [m for m in branch(store) if m.kind == "result"]
+    assert spilled_in(result.text) == (path, size)
+
+
+def test_a_result_that_cannot_be_kept(group: Living) -> None:
+    """The model gets all of it, and the reason stands among the group's problems."""
+    files = group.home.group("scout").files
+    with group.container() as shell:
+        (files / ".pannier").write_text("in the way")
+        shell.script(Call("shell", {"command": "seq 1 30000"}), Say("That was long."))
+        shell.run("agent", "word-one")
+        [_, told] = shell.requests()
+    assert told.holds("14999\n15000\n15001\n")
+    with stored(group):
+        reports = group.home.group("scout").spool / "reports"
+        [problem] = [decode(file.read_bytes()) for file in reports.iterdir()]
+    assert problem.details["event"] == "post-tool"
+
+
+def test_a_compaction(group: Living) -> None:
+    """When the window is nearly full the older part gives way to a summary: the task and the latest
+    request are there word for word, and the memory, once. It stays so in a new container, to the
+    byte, and is stored once."""
+    settle(group, window=12_000, keep=1_000, min_messages=4)
+    group.model.on = {"the record ends": Say("It was about mugs.")}
+    long = "A mug is a mug. " * 500
+    with group.container() as shell:
+        shell.run("agent", "word-one: count the mugs")
+        for number in range(5):
+            shell.run("agent", f"{number} {long}")
+        shell.run("agent", "word-two")
+        before = shell.requests()[-1]
+    with group.container() as shell:
+        shell.run("agent", "word-three")
+        after = shell.requests()[-1]
+    for asked in (before, after):
+        assert asked.tools
+        assert asked.tokens < 12_000
+        assert [t.text for t in asked.texts if t.text.startswith("word-one")] == [
+            "word-one: count the mugs"
+        ]
+        assert asked.holds("It was about mugs.")
+        assert len([t for t in asked.texts if read_back(t.text).complete]) == 1
+        assert not any(t.text == f"0 {long}" for t in asked.texts)
+    assert after.holds("word-three")
+    sent = before.body["messages"]
+    assert after.body["messages"][: len(sent)] == sent
+    with stored(group) as store:
+        kinds = [m.kind for m in store.messages(store.find_thread("scout").id)]
+        said = [m.text for m in branch(store) if m.role == "person"]
+    assert kinds.count("compaction") == len(summaries(group))
+    assert said[0] == "word-one: count the mugs"
+    assert said[1:6] == [f"{number} {long}" for number in range(5)]
+
+
+def test_a_compaction_without_a_person(group: Living) -> None:
+    """A session that is compacted headless has its summary in the store at once; there is nothing
+    to compact the next time, and a summary that fails says why."""
+    settle(group, window=12_000, keep=1_000, min_messages=4)
+    group.model.on = {"the record ends": Say("It was about mugs.")}
+    compact = group.client.compact
+    assert compact is not None
+    with group.container() as shell:
+        shell.run("agent", stdin=f"word-one\n{'A mug. ' * 600}\nword-two\n")
+        [current] = (group.state / ".local/state/pannier/sessions").iterdir()
+        session = current.read_text().strip()
+        group.model.on = {"the record ends": Fail(400)}
+        with pytest.raises(VerifyError) as caught:
+            shell.run(*compact(session))
+        assert caught.value.hint.startswith("agent: no summary: ")
+        group.model.on = {"the record ends": Say("It was about mugs.")}
+        assert "a summary stands" in shell.run(*compact(session)).stdout
+        with stored(group) as store:
+            [*_, last] = branch(store)
+        assert (last.kind, last.text) == ("compaction", "It was about mugs.")
+        assert "nothing was compacted" in shell.run(*compact(session)).stdout
+        shell.run("agent", "word-three")
+        assert shell.requests()[-1].holds("It was about mugs.")
+    with stored(group) as store:
+        assert [m.text for m in branch(store)][-3:] == ["It was about mugs.", "word-three", "ok"]
+
+
+def summaries(group: Living) -> list[Request]:
+    """The requests for one."""
+    return [request for request, _ in group.model.given if request.holds("the record ends")]
+
+
+def settle(group: Living, *, window: int, keep: int, min_messages: int) -> None:
+    """A context that is soon full."""
+    compaction = {
+        "trigger_percent": 50,
+        "reserve_tokens": 1_000,
+        "keep_recent_tokens": keep,
+        "min_messages": min_messages,
+    }
+    settings = {"client": "langchain", "context": {"window": window, "compaction": compaction}}
+    (group.home.group("scout").root / "group.yaml").write_text(json.dumps(settings))

@@ -21,8 +21,9 @@ IN_MEMORY = 4 << 20
 LARGEST = 1 << 30
 """Bytes of output. A command that prints more is ended."""
 
-Keep = Callable[[Iterable[bytes]], str]
-"""Takes an output piece by piece, and gives the text that stands for it. Raises OSError."""
+Keep = Callable[[Iterable[bytes], str], str]
+"""Takes an output piece by piece, and the command; gives the text that stands for it. Raises
+OSError."""
 
 _PIECE = 1 << 16
 _GRACE = 1.0
@@ -51,6 +52,7 @@ class Running:
     """A command of bash's, with all its children, and what it prints."""
 
     def __init__(self, command: str, seconds: float) -> None:
+        self._command = command
         self._process = subprocess.Popen(
             ["bash", "-c", command],
             stdin=subprocess.DEVNULL,
@@ -67,7 +69,7 @@ class Running:
         """Wait for its end; its output and status."""
         with self._process:
             try:
-                text = _text(self._pieces(), keep)
+                text = self._text(keep)
                 self._process.wait(max(0.0, self._deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 self._end_late()
@@ -89,6 +91,27 @@ class Running:
         self._note = f"[ended after {self._seconds:g} s]\n"
         self.end()
 
+    def _text(self, keep: Keep | None) -> str:
+        """The output as the agent gets it."""
+        pieces, held = self._pieces(), bytearray()
+        for piece in pieces:
+            held += piece
+            if len(held) > IN_MEMORY:
+                break
+        else:
+            return held.decode("utf-8", "replace")
+        ends, why = _Ends(), "it is too long"
+        watched = ends.watched(chain((bytes(held),), pieces))
+        held.clear()
+        if keep is not None:
+            try:
+                return keep(watched, self._command)
+            except OSError as problem:
+                why = f"it could not be kept: {problem.strerror or problem}"
+        for _ in watched:
+            pass
+        return ends.text(why)
+
     def _pieces(self) -> Iterator[bytes]:
         assert self._process.stdout is not None
         pipe, size = self._process.stdout.fileno(), 0
@@ -109,28 +132,6 @@ class Running:
                 if size > LARGEST and not self._ended:
                     self._note = f"[ended: it printed more than {LARGEST:,} bytes]\n"
                     self.end()
-
-
-def _text(pieces: Iterator[bytes], keep: Keep | None) -> str:
-    """An output as the agent gets it."""
-    held = bytearray()
-    for piece in pieces:
-        held += piece
-        if len(held) > IN_MEMORY:
-            break
-    else:
-        return held.decode("utf-8", "replace")
-    ends, why = _Ends(), "it is too long"
-    watched = ends.watched(chain((bytes(held),), pieces))
-    held.clear()
-    if keep is not None:
-        try:
-            return keep(watched)
-        except OSError as problem:
-            why = f"it could not be kept: {problem.strerror or problem}"
-    for _ in watched:
-        pass
-    return ends.text(why)
 
 
 class _Ends:

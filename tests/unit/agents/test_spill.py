@@ -243,10 +243,13 @@ def test_a_tool_with_more_than_memory(folders: Folders) -> None:
     """A tool hands its output over piece by piece, and gives the text that stands for it."""
     (folders.root / "files").mkdir()
     spill = Spill(ContextSettings(), folders.group())
-    text = spill.keep("shell", (os.urandom(1 << 16) for _ in range(64)))
+    text = spill.keep("shell", (os.urandom(1 << 16) for _ in range(64)), "make")
     [file] = files(folders)
     assert spilled_in(text) == (str(file), 64 << 16)
     assert file.stat().st_size == 64 << 16
+    again = spill.keep("shell", (b"x" * (1 << 16) for _ in range(64)), f"cat {file}")
+    assert str(file) in again
+    assert files(folders) == [file]
 
 
 _blocks = st.lists(
