@@ -20,6 +20,8 @@ from pannier_hook.spillnote import spilled_in
 
 _MOST = 200
 """Of the pruned and of the spilled results the newest are named."""
+_LONGEST_NAME = 1_000
+_LONGEST_SUMMARY = 200_000
 _PARTS = ("memory", "task", "summary", "request", "said", "calls", "results")
 
 
@@ -51,7 +53,7 @@ def report_of(now: Weighed, budget: Budget, fixed: Fixed) -> str:
         "tokens": now.used,
         "exact": now.scale.exact,
         "parts": [*_parts(now, fixed)],
-        "summary": made["summary"] if made and now.view.lead else "",
+        "summary": made["summary"][:_LONGEST_SUMMARY] if made and now.view.lead else "",
         "pruned": [*_pruned(now)][-_MOST:],
         "spilled": [*_spilled(now.messages)][-_MOST:],
     }
@@ -98,8 +100,7 @@ def _pruned(now: Weighed) -> Iterator[dict[str, Any]]:
         if isinstance(after, ToolMessage) and after is not before:
             old, new = text_of(before.content), text_of(after.content)
             yield {
-                "call": after.tool_call_id,
-                "tool": after.name or "",
+                **_call(after),
                 "from": len(old),
                 "to": len(new),
                 "how": "cleared" if is_cleared(new) else "trimmed",
@@ -110,4 +111,9 @@ def _spilled(messages: Sequence[BaseMessage]) -> Iterator[dict[str, Any]]:
     for one in messages:
         if isinstance(one, ToolMessage) and (found := spilled_in(text_of(one.content))):
             path, size = found
-            yield {"call": one.tool_call_id, "tool": one.name or "", "path": path, "bytes": size}
+            yield {**_call(one), "path": path[:_LONGEST_NAME], "bytes": size}
+
+
+def _call(message: ToolMessage) -> dict[str, str]:
+    id, tool = message.tool_call_id, message.name or ""
+    return {"call": id[:_LONGEST_NAME], "tool": tool[:_LONGEST_NAME]}

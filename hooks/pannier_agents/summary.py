@@ -73,8 +73,13 @@ def _lines(message: BaseMessage, marker: str, longest: int, kept: str) -> Iterat
     media = sum(one in MEDIA for one in _kinds(message))
     note = f", with {media} images or files" if media else ""
     if isinstance(message, ToolMessage):
-        how = "a tool failed" if message.status == "error" else "a tool"
-        yield f"[{marker}] {how} answered the call {message.tool_call_id}{note}"
+        id = message.tool_call_id
+        how = (
+            f"the call {id} failed"
+            if message.status == "error"
+            else f"a tool answered the call {id}"
+        )
+        yield f"[{marker}] {how}{note}"
         yield text
         return
     if isinstance(message, AIMessage):
