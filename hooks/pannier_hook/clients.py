@@ -46,6 +46,7 @@ class Client:
 
     __slots__ = (
         "angles_escaped",
+        "command",
         "dialect",
         "fresh",
         "goes_on",
@@ -82,6 +83,9 @@ class Client:
     """The client's state folder below HOME; "" when the hook keeps nothing there."""
     angles_escaped: bool
     """Whether the client shows the model `&lt;` and `&gt;` for angle brackets."""
+    command: str
+    """The prompt by which the client compacts without a terminal, and which it then gives its model
+    as well unless it is told not to; "" where it does not."""
     log: str
     """The kind of transcript that says whether the context holds the memory; "" where the session's
     starts say it."""
@@ -96,8 +100,9 @@ class Client:
     """Whether its transcript may lack the last answer yet when a stop is told."""
     goes_on: bool
     """Whether an answer to its stop makes the agent go on."""
-    guides_summary: bool
-    """Whether what is printed before a compaction reaches the model that writes the summary."""
+    guides_summary: str
+    """The form in which what is printed before a compaction reaches the model that writes the
+    summary; "" when nothing does."""
     prompt_event: str
     """The client's own name of the event of a prompt."""
     replaces: str
@@ -120,12 +125,13 @@ class Client:
         fresh: frozenset[str] = FRESH,
         state: str = "",
         angles_escaped: bool = False,
+        command: str = "",
         log: str = "",
         transcript: bool = False,
         inner_logs: str = "",
         lags: bool = False,
         goes_on: bool = False,
-        guides_summary: bool = False,
+        guides_summary: str = "",
         prompt_event: str = "UserPromptSubmit",
         stop_event: str = "",
         replaces: str = "",
@@ -141,6 +147,7 @@ class Client:
         put(self, "fresh", fresh)
         put(self, "state", state)
         put(self, "angles_escaped", angles_escaped)
+        put(self, "command", command)
         put(self, "log", log)
         put(self, "transcript", transcript)
         put(self, "inner_logs", inner_logs)
@@ -170,6 +177,18 @@ def answer(client: Client, text: str, event_name: str = "") -> str:
     )
 
 
+def carried_out() -> str:
+    """What to print at a prompt that was a command, so that no model is asked about it."""
+    return '{"decision":"deny","reason":"The conversation was compressed."}\n'
+
+
+def guidance(client: Client, text: str) -> str:
+    """What to print before a compaction so that whoever writes the summary keeps to `text`."""
+    if client.guides_summary == NESTED:
+        return answer(client, text, "PreCompact")
+    return f"{text}\n"
+
+
 def continuation(client: Client, text: str) -> str:
     """What to print at a stop so that the agent goes on with `text`."""
     if client.stop_event:
@@ -191,7 +210,7 @@ _ROWS = (
         # In a terminal, by some 0.1 s.
         lags=True,
         goes_on=True,
-        guides_summary=True,
+        guides_summary=PLAIN,
         # A stop that is blocked shows its model the reason twice, as an error.
         stop_event="Stop",
         replaces=UPDATE,
@@ -210,11 +229,18 @@ _ROWS = (
         inner_logs="{session}/",
         goes_on=True,
         prompt_event="BeforeAgent",
+        command="/compress",
         replaces=DENY,
     ),
     # It keeps what a session start says in the system prompt, which belongs to no history: each
     # session start makes it anew, so a resumed session has nothing of it, and it never piles up.
-    Client("qwen", fresh=FRESH | {"resume", "branch"}, angles_escaped=True, goes_on=True),
+    Client(
+        "qwen",
+        fresh=FRESH | {"resume", "branch"},
+        angles_escaped=True,
+        goes_on=True,
+        guides_summary=NESTED,
+    ),
     # What its session start injects is in no history: a resume and a compaction lose it. So the
     # prompt carries it.
     Client(
@@ -226,10 +252,10 @@ _ROWS = (
         replaces=MODIFY,
     ),
     # A plugin of ours calls the hook, and passes on what it prints.
-    Client("opencode", dialect=PLAIN, guides_summary=True, replaces=TEXT),
+    Client("opencode", dialect=PLAIN, guides_summary=PLAIN, replaces=TEXT),
     # Middleware of ours (`pannier_agents`) puts the text before its model.
     Client("langchain", dialect=PLAIN),
-    Client("custom", dialect=PLAIN, guides_summary=True, replaces=TEXT),
+    Client("custom", dialect=PLAIN, guides_summary=PLAIN, replaces=TEXT),
 )
 
 CLIENTS = {row.name: row for row in _ROWS}

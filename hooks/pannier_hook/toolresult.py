@@ -27,7 +27,7 @@ _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 plugin says so."""
 _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool-output")
 """How Copilot CLI's text begins that says the same."""
-_NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
+NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
 """Gemini CLI hands on a text in the place of a result as an error."""
 _UNSEEN = frozenset({"base64", "blob", "data", "originalFile", "prompt", "structuredPatch"})
 """Members of a response of Claude Code's that are no text for the model."""
@@ -124,7 +124,7 @@ def replaced(client: Client, request: Request, text: str) -> str:
 
 def before(client: Client) -> str:
     """What has to be said before a text in the place of a result."""
-    return _NO_ERROR if client.replaces == DENY else ""
+    return NO_ERROR if client.replaces == DENY else ""
 
 
 def _reshaped(request: Request, text: str) -> str:

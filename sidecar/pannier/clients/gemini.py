@@ -7,10 +7,12 @@ import time
 from collections.abc import Mapping
 
 from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
+from pannier.clients.gemini_context import THRESHOLD, context, fraction
 from pannier.clients.transcripts import gemini as transcript
 from pannier.clients.transcripts.gemini_records import decode
 from pannier.errors import VerifyError
 from pannier.paths import AGENT_ROOT, EXTRA_ROOT, RUN_ROOT
+from pannier.settings import ContextSettings
 from pannier_hook.clients import CLIENTS as HOOK
 
 ETC = "/etc/gemini-cli"
@@ -19,6 +21,8 @@ otherwise."""
 HOOK_MILLISECONDS = 10_000
 """Gemini CLI counts a hook's timeout in milliseconds."""
 MEMORY = f"{AGENT_ROOT}/memory"
+LENGTHY = "^(?!(write_file|replace|write_todos)$)"
+"""Tools of which a result may be long, by an expression of JavaScript's."""
 
 
 def managed_settings() -> dict[str, object]:
@@ -28,6 +32,7 @@ def managed_settings() -> dict[str, object]:
             # Marks the session: what a session start injects is lost on the next resume.
             "SessionStart": [_hook("session-start")],
             HOOK["gemini"].hook_event_name: [_hook("user-prompt")],
+            "AfterTool": [{"matcher": LENGTHY, **_hook("post-tool")}],
             "AfterAgent": [_hook("stop")],
             "SessionEnd": [_hook("session-end")],
         },
@@ -56,6 +61,8 @@ def default_settings() -> dict[str, object]:
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "ide": {"hasSeenNudge": True},
+        # A number, once the variable is put in.
+        "model": {"compressionThreshold": f"${{{THRESHOLD}:-{fraction(ContextSettings())}}}"},
         "security": {
             "folderTrust": {"enabled": False},
             # Set by the program that starts the client (images/gemini/gemini).
@@ -211,6 +218,11 @@ def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
+def _compress(session: str) -> tuple[str, ...]:
+    """The hook sees to it that the model is not asked about the command as well."""
+    return again("/compress", session)
+
+
 TRACES = Traces(
     files=lambda session: (
         f".gemini/tmp/*/chats/session-*-{session[:8]}.jsonl",
@@ -247,7 +259,11 @@ CLIENT = Client(
     notes=(
         "Gemini CLI tells nobody when it compresses a conversation: the hook sees it in the "
         "transcript, and memory comes anew with the prompt after the one that was compressed.",
+        "Gemini CLI hands its model what stands for a result in a file as an error: the text "
+        "itself says that it is none.",
     ),
     traces=TRACES,
     read=transcript.read,
+    context=context,
+    compact=_compress,
 )

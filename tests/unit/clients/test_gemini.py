@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pannier.clients import gemini
 from pannier.clients.client import Link, hook_command
 from pannier.engine.recipes import data_dir
+from pannier.settings import ContextSettings
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import USER_PROMPT
 
@@ -51,17 +52,38 @@ def _decision(tool: str, **arguments: str) -> str:
 
 def test_hook_entries() -> None:
     """Session start leaves a mark and the prompt injects; ten seconds each, in milliseconds. The
-    client's PreCompress, which comes with every model call, and its tool calls start no process."""
+    client's PreCompress, which comes with every model call, starts no process, nor do tools that
+    say next to nothing."""
     hooks = json.loads(_baked("settings.json"))["hooks"]
     entries = {event: groups[0]["hooks"][0] for event, groups in hooks.items()}
     assert {event: entry["command"] for event, entry in entries.items()} == {
         "SessionStart": hook_command("session-start", "gemini"),
         "BeforeAgent": hook_command("user-prompt", "gemini"),
+        "AfterTool": hook_command("post-tool", "gemini"),
         "AfterAgent": hook_command("stop", "gemini"),
         "SessionEnd": hook_command("session-end", "gemini"),
     }
     assert {entry["timeout"] for entry in entries.values()} == {10_000}
     assert HOOK["gemini"].injects_on == USER_PROMPT
+    tools = ("read_file", "write_file", "run_shell_command", "replace", "mcp_web_replace")
+    heard = [tool for tool in tools if re.search(hooks["AfterTool"][0]["matcher"], tool)]
+    assert heard == ["read_file", "run_shell_command", "mcp_web_replace"]
+
+
+@pytest.mark.parametrize(
+    ("said", "fraction"),
+    [
+        ({}, 0.7),
+        ({"compaction": {"trigger_percent": 90}}, 0.9),
+        ({"compaction": {"reserve_tokens": 524_288}}, 0.5),
+        ({"window": 104_858}, 0.07),
+        ({"compaction": {"enabled": False}}, 0.5),
+    ],
+)
+def test_when_it_compresses(said: dict[str, object], fraction: float) -> None:
+    """As a part of the window that the client counts with; its own where it is left to itself."""
+    plan = gemini.CLIENT.context(ContextSettings.model_validate(said))
+    assert float(plan.environment["PANNIER_GEMINI_COMPRESSION"]) == pytest.approx(fraction, 1e-4)
 
 
 def test_quiet_unless_told_otherwise() -> None:

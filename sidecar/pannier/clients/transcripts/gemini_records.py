@@ -22,6 +22,7 @@ from pannier.clients.transcripts.jsonlines import (
     text,
 )
 from pannier.clients.transcripts.said import Said, spoken
+from pannier_hook.toolresult import NO_ERROR
 
 SILENT_CHANGES = frozenset(
     (
@@ -198,7 +199,8 @@ def _tools(record: Json, at: int) -> Iterator[Named]:
             continue
         name, tool, said = _id(record, call, index), text(call.get("name")), _result(call)
         when = nanoseconds(call.get("timestamp")) or at
-        failed = call.get("status") not in ("success", None) or _failed(tool, said)
+        refused = call.get("status") not in ("success", None)
+        failed = _failed(tool, said, refused)
         yield Named("tool", "result", said, name, tool, failed, name=f"result:{name}", at=when)
 
 
@@ -226,9 +228,13 @@ def _response(response: Json, at: int) -> Named:
     """A result that stands in a message by itself, besides that of its call."""
     name, tool = text(response.get("id")), text(response.get("name"))
     said = _answer({"functionResponse": response})
-    failed = "error" in member(response, "response") or _failed(tool, said)
+    failed = _failed(tool, said, "error" in member(response, "response"))
     return Named("tool", "result", said, name, tool, failed, name=f"result:{name}", at=at)
 
 
-def _failed(tool: str, said: str) -> bool:
+def _failed(tool: str, said: str, refused: bool) -> bool:
+    """`refused`: the client calls it an error, as it does with a text of the hook's for a result
+    that went into a file."""
+    if refused and not said.startswith(NO_ERROR):
+        return True
     return tool == "run_shell_command" and _EXIT.search(said) is not None
