@@ -70,6 +70,8 @@ def texts_of(response: object) -> list[str] | None:
     """The texts that the model gets of a response, in order; None if it gets something else, too,
     which another text in the place of all of it would lose."""
     if isinstance(response, dict):
+        if "llmContent" in response and response.get("error"):
+            return None  # Gemini CLI gives its model the error's message alone.
         for name in ("llmContent", "textResultForLlm", "content"):
             if name in response:
                 response = response[name]
