@@ -3,7 +3,8 @@
 Events: session-start, user-prompt, post-tool, stop, pre-compact, post-compact, session-end and
 permission-request, called by a client with its JSON on standard input; scaffold, which makes what
 is missing of a memory's first files. They never exit other than 0.
-Also boot [-- COMMAND …], the entrypoint of an agent's image, and look PATH …, what it sees.
+Also boot [-- COMMAND …], the entrypoint of an agent's image; look PATH …, what it sees; and
+command -- COMMAND …, which runs a command and keeps its output in a file if that is long.
 
 An agent of your own: --client custom prints the memory as plain text. Without JSON that names a
 source on standard input, say it: --source startup for a fresh context, --source resume else.
@@ -42,6 +43,10 @@ def main(words: Sequence[str]) -> int:
         from .look import look
 
         return look(words[1:])
+    if words[:1] == ["command"]:
+        from .command import command
+
+        return command(options, words)
     if not words or words[0] in ("--help", "--version"):
         return _about(words)
     _signal.signal(_signal.SIGALRM, _too_late)

@@ -20,6 +20,8 @@ class Habits:
     """The tool calls that make a file with this path and text."""
     change: Callable[[str, str, str], tuple[Answer, ...]]
     """The tool calls that replace the first text in a file by the second."""
+    run: Callable[[str], Answer]
+    """The tool call that runs a command in a shell."""
     own_memory: tuple[str, ...]
     """What the client's own memory would leave below HOME: patterns for `find -path`."""
 
@@ -30,6 +32,10 @@ def _patch(body: str) -> tuple[Answer, ...]:
     return (Call("exec", f"text(await tools.apply_patch({patch}))"),)
 
 
+def _command(line: str) -> str:
+    return f"(await tools.exec_command({json.dumps({'cmd': line})}))"
+
+
 HABITS: dict[str, Habits] = {
     "claude": Habits(
         create=lambda path, text: (Call("Write", {"file_path": path, "content": text}),),
@@ -37,6 +43,7 @@ HABITS: dict[str, Habits] = {
             Call("Read", {"file_path": path}),
             Call("Edit", {"file_path": path, "old_string": old, "new_string": new}),
         ),
+        run=lambda line: Call("Bash", {"command": line, "description": "-"}),
         own_memory=("*/memory/*", "*/agent-memory/*"),
     ),
     "codex": Habits(
@@ -44,6 +51,7 @@ HABITS: dict[str, Habits] = {
             f"*** Add File: {path}\n" + "".join(f"+{line}\n" for line in text.splitlines())
         ),
         change=lambda path, old, new: _patch(f"*** Update File: {path}\n@@\n-{old}\n+{new}\n"),
+        run=lambda line: Call("exec", f"text({_command(line)}.output)"),
         own_memory=("*/.codex/memories/*",),
     ),
     "gemini": Habits(
@@ -54,6 +62,7 @@ HABITS: dict[str, Habits] = {
                 {"file_path": path, "old_string": old, "new_string": new, "instruction": "edit"},
             ),
         ),
+        run=lambda line: Call("run_shell_command", {"command": line, "description": "-"}),
         own_memory=("*/.gemini/GEMINI.md", "*/.gemini/memory/*", "*/.gemini/*/memory/*"),
     ),
     "opencode": Habits(
@@ -62,6 +71,7 @@ HABITS: dict[str, Habits] = {
             Call("read", {"filePath": path}),
             Call("edit", {"filePath": path, "oldString": old, "newString": new}),
         ),
+        run=lambda line: Call("bash", {"command": line, "description": "-"}),
         # It has none.
         own_memory=("*/opencode/memory/*", "*/AGENTS.md"),
     ),
@@ -71,6 +81,7 @@ HABITS: dict[str, Habits] = {
             Call("read_file", {"file_path": path}),
             Call("edit", {"file_path": path, "old_string": old, "new_string": new}),
         ),
+        run=lambda line: Call("run_shell_command", {"command": line, "is_background": False}),
         own_memory=("*/.qwen/*memor*/*", "*/.qwen/QWEN.md"),
     ),
     "copilot": Habits(
@@ -82,6 +93,7 @@ HABITS: dict[str, Habits] = {
             Call("view", {"path": path}),
             Call("edit", {"path": path, "old_str": old, "new_str": new}),
         ),
+        run=lambda line: Call("bash", {"command": line, "description": "-"}),
         own_memory=("*/.copilot/*memor*/*",),
     ),
     "langchain": Habits(
@@ -90,6 +102,7 @@ HABITS: dict[str, Habits] = {
             Call("read_file", {"path": path}),
             Call("edit_file", {"path": path, "old": old, "new": new}),
         ),
+        run=lambda line: Call("shell", {"command": line}),
         # It has none.
         own_memory=("*/memory/*", "*/AGENTS.md"),
     ),

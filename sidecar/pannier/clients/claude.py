@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 
+from pannier.clients.claude_context import context
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
 from pannier.clients.transcripts import claude as transcript
 from pannier.paths import AGENT_ROOT, RUN_ROOT
@@ -19,6 +20,8 @@ HOOK_SECONDS = 10
 
 REGISTERED = {
     "UserPromptSubmit": "user-prompt",
+    # Nothing that it says of a tool that failed is heard (PostToolUseFailure).
+    "PostToolUse": "post-tool",
     "Stop": "stop",
     # In the place of Stop when the model's API failed; nothing it prints is heard.
     "StopFailure": "stop",
@@ -185,4 +188,5 @@ CLIENT = Client(
     decode=_decode,
     traces=TRACES,
     read=transcript.read,
+    context=context,
 )

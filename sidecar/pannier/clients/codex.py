@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
+from pannier.clients.codex_context import context
 from pannier.clients.transcripts import codex as transcript
 from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
@@ -19,15 +21,19 @@ LAST_SECONDS = 3
 """The most that Codex gives a hook at a session's end."""
 
 
-def _entry(theirs: str, ours: str, seconds: int = HOOK_SECONDS) -> str:
+def _entry(theirs: str, ours: str, seconds: int = HOOK_SECONDS, tools: str = "") -> str:
+    matcher = f'matcher = "{tools}"\n' if tools else ""
     return f"""\
 [[hooks.{theirs}]]
-[[hooks.{theirs}.hooks]]
+{matcher}[[hooks.{theirs}.hooks]]
 type = "command"
 command = "{hook_command(ours, NAME)}"
 timeout = {seconds}
 """
 
+
+COMMAND = "/usr/local/lib/pannier/codex/command.bash"
+"""What bash reads before a command of the agent's."""
 
 REQUIREMENTS = f"""\
 # What this image decides; settings of a person do not undo it.
@@ -47,6 +53,8 @@ additionalContextLimit = 0
 {_entry("UserPromptSubmit", "user-prompt")}\
 additionalContextLimit = 0
 
+# Results of commands: see shell_environment_policy in config.toml.
+{_entry("PostToolUse", "post-tool", tools="^mcp__")}
 {_entry("Stop", "stop")}
 {_entry("SubagentStop", "stop")}
 {_entry("PreCompact", "pre-compact")}
@@ -67,6 +75,10 @@ trust_level = "trusted"
 
 [analytics]
 enabled = false
+
+# Codex gives its hooks only the ends of what a command printed. So commands keep it themselves.
+[shell_environment_policy.set]
+BASH_ENV = "{COMMAND}"
 
 # The command `codex` of this image chooses it when OPENAI_API_KEY is set and nobody has logged in.
 # Without base_url it is OpenAI's own address.
@@ -138,6 +150,10 @@ def _again(prompt: str, session: str) -> tuple[str, ...]:
     return ("codex", "exec", "resume", session, prompt)
 
 
+def _summarize(session: str) -> tuple[str, ...]:
+    return ("codex-compact", session)
+
+
 def _first_turn(shell: Shell) -> str:
     said = shell.run(*_turn("hello")).output
     found = re.search(r"^session id: (\S+)$", said, re.MULTILINE)
@@ -202,11 +218,13 @@ CLIENT = Client(
     baked={
         f"{MANAGED}/requirements.toml": REQUIREMENTS,
         f"{MANAGED}/config.toml": DEFAULTS,
+        COMMAND: Path(__file__).with_suffix(".bash").read_text(encoding="utf-8"),
     },
     skeleton={".codex/AGENTS.md": Link(f"{RUN_ROOT}/instructions/AGENTS.md")},
     endpoint=_endpoint,
     headless=_turn,
     resume=_again,
+    compact=_summarize,
     events={
         "startup": _startup,
         "resume": _resume,
@@ -222,4 +240,5 @@ CLIENT = Client(
     ),
     traces=TRACES,
     read=transcript.read,
+    context=context,
 )

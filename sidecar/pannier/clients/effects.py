@@ -1,0 +1,26 @@
+"""What is the same for several clients about the settings in `context:`. Pure."""
+
+from __future__ import annotations
+
+from pannier.clients.client import Effect
+from pannier.settings import ContextSettings
+from pannier_hook.tools import SHELL, kind_of, threshold
+
+UNPRUNED = Effect("pruning", "no", "nobody can change what its model has already been sent")
+"""Of every agent program: no hook reaches back into a history."""
+
+
+def fires_at(settings: ContextSettings, window: int) -> int:
+    """Of how many tokens in a window of `window` a compaction begins."""
+    compaction = settings.compaction
+    return max(
+        1, min(window * compaction.trigger_percent // 100, window - compaction.reserve_tokens)
+    )
+
+
+def shell_threshold(settings: ContextSettings) -> int | None:
+    """The bytes that a command's output may have, where a person says so; else None."""
+    own = settings.spill_buffer.thresholds
+    if any(name == SHELL or kind_of(name) == SHELL for name in own):
+        return threshold(settings.spill_buffer, "Bash")
+    return None
