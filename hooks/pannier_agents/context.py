@@ -143,7 +143,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
             marks, summary = self._paid(session, base, request.messages)
             before = weigh(request.messages, marks, scale, seen if marks is base else None)
             now = yield from decided(before, self.means(size, request.model))
-            if _summary(now) != _summary(before):
+            if _covers(now) != _covers(before):
                 summary = _summary(now)
             sending = Sending(base, now, size, fixed, summary)
             while len(self._sendings) >= _MOST_SESSIONS:
@@ -232,6 +232,12 @@ def _last(agent: Agent) -> str:
 
 def _messages(sending: Sending) -> list[AnyMessage]:
     return cast("list[AnyMessage]", sending.now.view.messages)
+
+
+def _covers(now: Weighed) -> str:
+    """What of the history a summary tells of: it changes with each new one."""
+    made = now.marks.get("compacted")
+    return made["covers"] if made else ""
 
 
 def _summary(now: Weighed) -> str:
