@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 _ITSELF = object()
@@ -16,13 +16,19 @@ class Memo(Generic[Value]):
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute
-        self._known: dict[int, tuple[weakref.ref[Any], object, Any]] = {}
+        self._known: dict[int, tuple[Callable[[], object], object, Any]] = {}
 
     def __call__(self, subject: Any) -> Value:
-        content = getattr(subject, "content", None)
         known = self._known.get(id(subject))
-        if known is not None and known[0]() is subject and known[1] is content:
-            return cast(Value, subject if known[2] is _ITSELF else known[2])
+        if known is not None:
+            watched, content, value = known
+            if watched() is subject and getattr(subject, "content", None) is content:
+                found: Value = subject if value is _ITSELF else value
+                return found
+        return self._computed(subject)
+
+    def _computed(self, subject: Any) -> Value:
+        content = getattr(subject, "content", None)
         value = self._compute(subject)
         key = id(subject)
         try:

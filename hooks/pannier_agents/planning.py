@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -12,6 +13,7 @@ from pannier_agents import tokens
 from pannier_agents.budget import Budget, calibrated
 from pannier_agents.cutting import boundaries, cut
 from pannier_agents.marks import Compacted, Failed, Marks, Pruned, Shortened
+from pannier_agents.memo import Memo
 from pannier_agents.messages import is_injected
 from pannier_agents.pruning import pruned
 from pannier_agents.settings import Pruning
@@ -55,7 +57,11 @@ class Scale:
 
     def of(self, messages: Sequence[BaseMessage]) -> int:
         """Tokens of messages alone."""
-        return round(tokens.of_messages(messages) * self.factor)
+        return self.times(tokens.of_messages(messages))
+
+    def times(self, estimate: int) -> int:
+        """The tokens behind an estimate."""
+        return round(estimate * self.factor)
 
     @property
     def rest(self) -> int:
@@ -68,7 +74,7 @@ def weigh(
 ) -> Weighed:
     """A history with its marks; `seen`: its view, where that is known already."""
     seen = seen or view(messages, marks)
-    used = scale.rest + scale.of(seen.lead) + scale.of(seen.tail)
+    used = scale.rest + scale.of(seen.lead) + scale.times(sum(seen.sizes))
     return Weighed(messages, marks, seen, used, scale)
 
 
@@ -82,7 +88,7 @@ def scale_of(seen: View, fixed: int) -> Scale:
         if seen.start + place <= seen.changed:
             break
         if isinstance(one, AIMessage) and (usage := one.usage_metadata):
-            before = fixed + tokens.of_messages(seen.lead) + tokens.of_messages(seen.tail[:place])
+            before = fixed + tokens.of_messages(seen.lead) + sum(seen.sizes[:place])
             factor = calibrated(before, usage["input_tokens"])
             return Scale(fixed, factor, exact=bool(usage["input_tokens"]))
     return Scale(fixed)
@@ -99,14 +105,23 @@ def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | No
     before = marks.get("pruned", [])
     begin = max([now.view.start, *(places.get(one["upto"], -1) + 1 for one in before)])
     soft, hard = settings.soft_trim_chars, settings.hard_clear_threshold
-    old = [one for one in now.messages[begin : upto + 1] if isinstance(one, ToolMessage)]
-    saved = now.scale.of(old) - now.scale.of([pruned(one, soft, hard) for one in old])
+    saved = now.scale.times(sum(map(_saver(soft, hard), now.messages[begin : upto + 1])))
     if saved <= 0 or saved < least:
         return None
     step = Pruned(upto=str(now.messages[upto].id), soft=soft, hard=hard)
     same = before and (before[-1]["soft"], before[-1]["hard"]) == (soft, hard)
     steps = [*(before[:-1] if same else before), step]
     return now.with_marks({**marks, "pruned": steps})
+
+
+@lru_cache(maxsize=32)
+def _saver(soft: int, hard: int) -> Memo[int]:
+    """Estimated tokens by which a message is smaller once it is pruned."""
+
+    def saved(message: BaseMessage) -> int:
+        return tokens.of_message(message) - tokens.of_message(pruned(message, soft, hard))
+
+    return Memo(saved)
 
 
 def _last_unprotected(messages: Sequence[BaseMessage], protected: int) -> int | None:
@@ -124,7 +139,7 @@ def cut_place(now: Weighed, budget: Budget) -> int | None:
     places = boundaries(seen.tail)
     said = [*task(now.messages), *request(now.messages)]
     fixed = scale.rest + budget.summary + scale.of(said)
-    sizes = [round(tokens.of_message(one) * scale.factor) for one in seen.tail]
+    sizes = [*map(scale.times, seen.sizes)]
     place = cut(sizes, places, budget.tail(fixed))
     if place is None:
         return None
@@ -237,7 +252,7 @@ def _rung(now: Weighed, rung: Shortened, target: int, memory: str) -> Weighed:
     summary, covers = (before["summary"], before["covers"]) if before else ("", "")
     start, scale = short.view.start, now.scale
     least = compacted(short, start + places[-1], summary, memory, covers)
-    sizes = [math.ceil(tokens.of_message(one) * scale.factor) for one in short.view.tail]
+    sizes = [math.ceil(size * scale.factor) for size in short.view.sizes]
     room = target - scale.rest - scale.of(least.view.lead)
     place = cut(sizes, places, room)
     return compacted(short, start + place, summary, memory, covers) if place else least

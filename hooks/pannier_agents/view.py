@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
+from pannier_agents import tokens
 from pannier_agents.marks import Compacted, Marks, Shortened
 from pannier_agents.messages import begins_turn, injected, is_injected, is_prompt, is_summary
 from pannier_agents.pruning import pruner
@@ -29,6 +31,11 @@ class View:
     start: int
     changed: int
     """Place of the last message when the view was last changed; -1: it never was."""
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Estimated tokens of each message of the tail."""
+        return [*map(tokens.of_message, self.tail)]
 
     @property
     def messages(self) -> list[BaseMessage]:
