@@ -16,7 +16,7 @@ class Memo(Generic[Value]):
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute
-        self._known: dict[int, tuple[Callable[[], object], object, Any]] = {}
+        self._known: dict[int, tuple[Callable[[], Any], object, Any]] = {}
 
     def __call__(self, subject: Any) -> Value:
         known = self._known.get(id(subject))
