@@ -296,7 +296,7 @@ def test_tools_that_do_not_fit() -> None:
     means = Means(SETTINGS, size, FakeModel(), lambda _: "", lambda one: problems.append(str(one)))
     now = weigh([HumanMessage("Count.", id="task")], {}, Scale(5_000))
     with pytest.raises(StopIteration) as end:
-        decided(now, means).send(None)
+        next(decided(now, means))
     assert end.value.value.view.messages
     assert "does not fit a window of 3,000" in problems[0]
 
@@ -368,7 +368,7 @@ def test_what_the_provider_counted() -> None:
     history = [HumanMessage("Count the crates.", id="task"), *steps(0, 10, 900)]
     estimated = tokens.of_messages(history) + 50
     usage = {"input_tokens": 2 * estimated, "output_tokens": 1, "total_tokens": 2 * estimated + 1}
-    answer = AIMessage("Done.", id="a", usage_metadata=usage)  # type: ignore[arg-type]
+    answer = AIMessage("Done.", id="a", usage_metadata=usage)
     seen = view([*history, answer], {})
     scale = scale_of(seen, 50)
     assert (scale.factor, scale.exact) == (2.0, True)

@@ -38,7 +38,7 @@ def steps(count: int, size: int = 2_000) -> list[BaseMessage]:
 def answered(what: Part, *answers: Answer, room: int = 50_000, longest: int = 1_000) -> str:
     """The summary that comes of these answers."""
     steps = summarized(what, FakeModel(), room=room, longest=longest)
-    steps.send(None)
+    next(steps)
     for answer in answers:
         try:
             steps.send(answer)
@@ -138,7 +138,7 @@ def test_too_long_for_the_summarizer(problem: Exception) -> None:
     """It is asked once more, with half of it."""
     assert is_too_long(problem)
     steps_ = summarized(part(*steps(200)), FakeModel(), room=20_000, longest=500)
-    first = steps_.send(None)
+    first = next(steps_)
     second = steps_.send(problem)
     assert tokens.of_messages(second.messages) <= 10_000 < tokens.of_messages(first.messages)
     with pytest.raises(StopIteration, match="All was counted"):
