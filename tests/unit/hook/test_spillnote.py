@@ -22,6 +22,7 @@ PATH = "/workspace/agent/files/.pannier/spill/main/20261130T031245Z-bash-0123456
 
 
 @given(TEXTS, st.integers(1, 60))
+@example("abcd\ne\nf", 7)
 def test_a_head(text: str, most: int) -> None:
     """It is a beginning, within bounds; whole lines, unless that would waste half of the room."""
     head = head_of(text, most)
@@ -39,6 +40,7 @@ def test_a_head(text: str, most: int) -> None:
 
 
 @given(TEXTS, st.integers(1, 60))
+@example("ab\nc\nefgh", 6)
 def test_a_tail(text: str, most: int) -> None:
     """It is an end, within bounds; whole lines, unless that would waste half of the room."""
     tail = tail_of(text, most)
