@@ -18,6 +18,7 @@ from pannier.engine import Engine
 from pannier.threads import intake
 from pannier.threads.rows import MessageRow, ThreadRow, TurnRow
 from pannier.threads.store import Store, open_store, threads_file
+from pannier.threads.view import beginning, view
 from pannier_hook.events import decode
 
 from .living import Living, living
@@ -258,6 +259,27 @@ def test_a_cleared_session_goes_on_in_the_thread(told: Told) -> None:
     assert path.index(DELEGATED) < path.index(CLEARED)
     assert told.said(CLEARED).session != told.said(DELEGATED).session
     assert len(told.store.sessions(told.thread.id)) == 3
+
+
+def test_the_context_is_shown_as_it_was_sent(told: Told) -> None:
+    """What `threads show --context` counts stood in the client's last request; what the thread
+    began with did not, before the summary or the `/clear`. The provider's count is the one that the
+    endpoint gave."""
+    found = view(told.store, told.thread)
+    assert found is not None
+    sources = {session.id: session.source for session in told.store.sessions(told.thread.id)}
+    begin = beginning(told.store.places(told.thread.id), sources)
+    path = told.store.messages(told.thread.id)
+    asked = [m.text for m in path if m.role == "person"][-1]
+    last = [request for request, _ in told.given if request.tools and request.holds(asked)][-1]
+    answer = [m for m in path if m.role == "agent"][-1]
+    assert not last.holds(answer.text)
+    counted = [m for m in path if begin <= m.id < answer.id and m.kind in ("text", "result")]
+    assert [m.text for m in counted if not last.holds(m.text)] == []
+    assert (found.report.exact, found.report.tokens) == (True, last.tokens)
+    first = next(m for m in path if m.role == "agent" and m.kind == "text")
+    assert first.id < begin
+    assert not last.holds(first.text)  # Of what comes later Gemini CLI keeps some.
 
 
 def test_sub_agents_are_inner(told: Told) -> None:
