@@ -102,3 +102,19 @@ def test_speed(
     with capsys.disabled():
         print(f"\n{client} {source}, at most {most}:")
         assert any(ratio(bare, hook) <= most for _ in range(ROUNDS))
+
+
+@pytest.mark.skipif(not Path(PYTHON).exists(), reason=f"there is no {PYTHON}")
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini"])
+def test_a_small_result(tmp_path: Path, client: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tool's result below the threshold takes 1.2 times a bare start of Python."""
+    told = tmp_path / "told.json"
+    told.write_text(f'{{"session_id": "s", "tool_name": "x", "tool_response": "{"y" * 15_000}"}}')
+    hook = process(
+        [str(HOOK), "post-tool", "--client", client, "--root", str(tmp_path)], told, False
+    )
+    hook()
+    bare = process([PYTHON, "-IS", "-c", "pass"], told, False)
+    with capsys.disabled():
+        print(f"\n{client} post-tool, at most 1.2:")
+        assert any(ratio(bare, hook) <= 1.2 for _ in range(ROUNDS))
