@@ -5,7 +5,7 @@ from __future__ import annotations
 import posix
 
 from . import toolresult
-from .clients import UPDATE
+from .clients import DENY, UPDATE
 from .increment import open_log
 from .jsontext import quote
 from .longstrings import LongStrings
@@ -152,11 +152,20 @@ class _Result:
             posix.close(file)
 
     def _shown(self, chunks: Iterable[bytes], after: str = "") -> str:
-        if is_read_back(self._call):
-            kept = measured(chunks, read_back_path(self._call))
+        if self._client.replaces == DENY:
+            unframed = toolresult.Unframed(self._tool, chunks)
+            kept = self._kept(unframed)
+            around = toolresult.UNTRUSTED if unframed.found else ("", "")
         else:
-            kept = keep(self._options, self._spill, self._tool, chunks)
-        return shown(kept, before=toolresult.before(self._client), after=after)
+            kept = self._kept(chunks)
+            around = ("", "")
+        before = toolresult.before(self._client)
+        return shown(kept, before=before, after=after, around=around)
+
+    def _kept(self, chunks: Iterable[bytes]) -> Kept:
+        if is_read_back(self._call):
+            return measured(chunks, read_back_path(self._call))
+        return keep(self._options, self._spill, self._tool, chunks)
 
 
 def _chunks(file: int) -> Iterator[bytes]:

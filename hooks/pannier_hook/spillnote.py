@@ -56,9 +56,11 @@ class Kept:
         self.again = again
 
 
-def shown(kept: Kept, *, before: str = "", after: str = "") -> str:
+def shown(
+    kept: Kept, *, before: str = "", after: str = "", around: tuple[str, str] = ("", "")
+) -> str:
     """What the model gets: about 2,500 characters, and what a client wants to be said `before` the
-    note and `after` the end."""
+    note, `after` the end, and `around` what is shown of the result."""
     left = max(0, kept.size - len(_bytes(kept.head)) - len(_bytes(kept.tail)))
     long_lines = 0 < kept.lines < kept.size // _LONG_LINE
     lines = f", {kept.lines} lines" if kept.lines else ""
@@ -67,10 +69,12 @@ def shown(kept: Kept, *, before: str = "", after: str = "") -> str:
         f"{_AGAIN if kept.again else _BEGIN}{kept.size} bytes{lines}{_FILE}{kept.path}",
         _HOW_LONG_LINES if long_lines else _HOW,
         "----- the beginning -----",
+        around[0],
         kept.head.removesuffix("\n"),
         f"----- {left} bytes are left out here; the end follows -----",
-        kept.tail.removesuffix("\n") if after else kept.tail,
+        kept.tail.removesuffix("\n") if after or around[1] else kept.tail,
         after,
+        around[1],
     )
     return "\n".join(part for part in parts if part)
 

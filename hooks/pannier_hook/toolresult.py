@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from .clients import BLOCK, DENY, MODIFY, TEXT, UPDATE
 from .jsontext import quote, raw_members
+from .tools import SHELL, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .clients import Client
     from .request import Request
@@ -29,6 +30,10 @@ _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool
 """How Copilot CLI's text begins that says the same."""
 NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
 """Gemini CLI hands on a text in the place of a result as an error."""
+UNTRUSTED = ("<untrusted_context>", "</untrusted_context>")
+"""What Gemini CLI puts around a result that comes from outside, each on a line of its own."""
+_OUTPUT = "Output: "
+"""What it puts before a command's output."""
 _UNSEEN = frozenset({"base64", "blob", "data", "originalFile", "prompt", "structuredPatch"})
 """Members of a response of Claude Code's that are no text for the model."""
 
@@ -127,6 +132,39 @@ def replaced(client: Client, request: Request, text: str) -> str:
 def before(client: Client) -> str:
     """What has to be said before a text in the place of a result."""
     return NO_ERROR if client.replaces == DENY else ""
+
+
+class Unframed:
+    """The bytes of a result without what a client of `DENY` puts around it: so lines in the file
+    have the numbers that they have in a command's output. What it says behind an output stays."""
+
+    __slots__ = ("_begin", "_chunks", "_end", "found")
+
+    def __init__(self, tool: str, chunks: Iterable[bytes]) -> None:
+        self._begin = f"{UNTRUSTED[0]}\n{_OUTPUT if kind_of(tool) == SHELL else ''}".encode()
+        self._end = f"\n{UNTRUSTED[1]}".encode()
+        self._chunks = chunks
+        self.found = False
+        """Whether it was there, once all was taken."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        chunks = iter(self._chunks)
+        held = b""
+        for chunk in chunks:
+            held += chunk
+            if len(held) >= len(self._begin):
+                break
+        self.found = held.startswith(self._begin)
+        if not self.found:
+            yield held
+            yield from chunks
+            return
+        held = held[len(self._begin) :]
+        for chunk in chunks:
+            held += chunk
+            yield held[: -len(self._end)]
+            held = held[-len(self._end) :]
+        yield held.removesuffix(self._end)
 
 
 def _reshaped(request: Request, text: str) -> str:

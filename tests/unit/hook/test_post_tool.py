@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pannier_hook.spill import spilled_in
+from pannier_hook.toolresult import Unframed
 
 from .conftest import Answer, World
 from .test_exchange import LESS, no_room
@@ -454,3 +455,32 @@ def test_fifty_megabytes(world: World, client: str, unit: str) -> None:
     found = spilled_in(text_of(client, Answer(0, done.stdout, "")))
     assert found
     assert Path(found[0]).read_bytes() == output.encode()
+
+
+def test_gemini_frame(world: World) -> None:
+    """What Gemini CLI puts around a command's output does not move its lines in the file; the model
+    is told what comes from outside as the client tells it."""
+    framed = f"<untrusted_context>\nOutput: {OUTPUT}\nExit Code: 3\n</untrusted_context>"
+    text = text_of("gemini", run(world, "gemini", told("gemini", framed)))
+    [file] = files(world.root)
+    assert file.read_text() == f"{OUTPUT}\nExit Code: 3"
+    assert f"-----\n<untrusted_context>\n{OUTPUT[:300]}" in text
+    assert text.endswith("\nExit Code: 3\n</untrusted_context>")
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 19, 20, 27, 1000])
+def test_gemini_frame_in_pieces(size: int) -> None:
+    """However its bytes come, the frame is taken away as a whole or not at all."""
+    for text, inside in (
+        ("<untrusted_context>\nOutput: a\nb\n</untrusted_context>", "a\nb"),
+        ("<untrusted_context>\nOutput: \n</untrusted_context>", ""),
+        ("<untrusted_context>\nOutput: a", "a"),
+        ("Output: a\n</untrusted_context>", None),
+        ("a", None),
+        ("", None),
+    ):
+        data = text.encode()
+        pieces = [data[at : at + size] for at in range(0, len(data), size)] if size else [data]
+        unframed = Unframed("run_shell_command", pieces)
+        assert b"".join(unframed).decode() == (text if inside is None else inside)
+        assert unframed.found is (inside is not None)
