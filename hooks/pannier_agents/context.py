@@ -13,13 +13,12 @@ from typing import Any, cast
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.constants import TAG_NOSTREAM
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from pannier_agents.asking import asked, asked_without_waiting
 from pannier_agents.budget import Budget, budget
 from pannier_agents.deciding import Means, compaction, decided
 from pannier_agents.errors import ThreadError
@@ -32,15 +31,15 @@ from pannier_agents.recall import memory
 from pannier_agents.record import session_of
 from pannier_agents.report import Fixed, report_of
 from pannier_agents.settings import ContextSettings
-from pannier_agents.summarizing import Answer, Ask
+from pannier_agents.summarizing import Answer, Ask, is_too_long
 from pannier_agents.summary import summary_id
 from pannier_agents.threads import Agent
 from pannier_agents.view import given_way, view
 from pannier_hook import events
 from pannier_hook.spool import report
 
-QUIETLY = RunnableConfig(tags=[TAG_NOSTREAM], metadata={"lc_source": "summarization"})
-"""A summary is not streamed to whoever listens to the agent."""
+_LEAST_MORE = 1.2
+"""A request that was too long has at least so many times the tokens that were estimated."""
 _MOST_SESSIONS = 256
 """Of so many something is remembered in the process."""
 
@@ -49,16 +48,30 @@ Response = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
 @dataclass(frozen=True)
+class Last:
+    """What is remembered of a thread's last request."""
+
+    base: Marks
+    """Those in the thread's state when it was made."""
+    marks: Marks
+    """Those with which it was sent."""
+    summary: str
+    """The one that was written for it, "" for none."""
+    scale: Scale
+    budget: Budget
+    fixed: Fixed
+
+
+@dataclass(frozen=True)
 class Sending:
     """A request that is about to be sent."""
 
-    base: Marks
-    """Those in the thread's state."""
     now: Weighed
-    budget: Budget
-    fixed: Fixed
-    summary: str
-    """The one that was written for it, "" for none."""
+    last: Last
+
+    @property
+    def messages(self) -> list[AnyMessage]:
+        return cast("list[AnyMessage]", self.now.view.messages)
 
 
 class Context(AgentMiddleware[Any, Any, Any]):
@@ -81,15 +94,21 @@ class Context(AgentMiddleware[Any, Any, Any]):
         self.group = group or Group.here()
         self.settings = settings or ContextSettings.here()
         self.summarizer = summarizer
-        self._sendings: dict[str, Sending] = {}
+        self._last: dict[str, Last] = {}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Response:
-        sending = _run(self._sending(request))
+        sending = asked(self._sending(request))
         if sending is None:
             return handler(request)
-        response = handler(request.override(messages=_messages(sending)))
+        try:
+            response = handler(request.override(messages=sending.messages))
+        except Exception as problem:
+            less = asked(self._less(request, sending, problem))
+            if less is None:
+                raise
+            sending, response = less, handler(request.override(messages=less.messages))
         return self._sent(request, sending, response)
 
     async def awrap_model_call(
@@ -97,19 +116,25 @@ class Context(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Response:
-        sending = await _arun(self._sending(request))
+        sending = await asked_without_waiting(self._sending(request))
         if sending is None:
             return await handler(request)
-        response = await handler(request.override(messages=_messages(sending)))
+        try:
+            response = await handler(request.override(messages=sending.messages))
+        except Exception as problem:
+            less = await asked_without_waiting(self._less(request, sending, problem))
+            if less is None:
+                raise
+            sending, response = less, await handler(request.override(messages=less.messages))
         return self._sent(request, sending, response)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> Update:
         session = session_of(runtime)
-        sending = self._sendings.get(session)
-        if session and sending:
+        last = self._last.get(session)
+        if session and last:
             with self.group.untroubled(events.CONTEXT):
-                now = weigh(state["messages"], marks_of(state), sending.now.scale)
-                details = {"report": report_of(now, sending.budget, sending.fixed)}
+                now = weigh(state["messages"], marks_of(state), last.scale)
+                details = {"report": report_of(now, last.budget, last.fixed)}
                 hand_over(self.group, HandOver(events.CONTEXT, session, details))
         return None
 
@@ -119,8 +144,8 @@ class Context(AgentMiddleware[Any, Any, Any]):
 
     def scale(self, session: str) -> Scale | None:
         """What was last known of the session's tokens."""
-        sending = self._sendings.get(session)
-        return sending.now.scale if sending else None
+        last = self._last.get(session)
+        return last.scale if last else None
 
     def tell(self, session: str, made: Weighed, summary: str, trigger: str) -> None:
         """The sidecar hears of a compaction."""
@@ -141,38 +166,61 @@ class Context(AgentMiddleware[Any, Any, Any]):
             seen = view(request.messages, base)
             scale = scale_of(seen, fixed.tokens)
             marks, summary = self._paid(session, base, request.messages)
-            before = weigh(request.messages, marks, scale, seen if marks is base else None)
-            now = yield from decided(before, self.means(size, request.model))
-            if _covers(now) != _covers(before):
-                summary = _summary(now)
-            sending = Sending(base, now, size, fixed, summary)
-            while len(self._sendings) >= _MOST_SESSIONS:
-                self._sendings.pop(next(iter(self._sendings)), None)
-            self._sendings.pop(session, None)
-            self._sendings[session] = sending
-            return sending
+            now = weigh(request.messages, marks, scale, seen if marks is base else None)
+            last = Last(base, marks, summary, scale, size, fixed)
+            return (yield from self._decided(request, last, now))
         return None
+
+    def _less(
+        self, request: ModelRequest[Any], sending: Sending, problem: Exception
+    ) -> Generator[Ask, Answer, Sending | None]:
+        """What is sent once more when a provider says that a request was too long, so that more
+        stood in it than was estimated; None for another problem, or where nothing can give way."""
+        if not is_too_long(problem) or not self.settings.compaction.enabled:
+            return None
+        with self.group.untroubled(events.POST_COMPACT):
+            now = sending.now
+            more = max(_LEAST_MORE, sending.last.budget.window / max(1, now.used))
+            now = now.scaled(now.scale.factor * more)
+            less = yield from self._decided(request, sending.last, now)
+            return less if less.now.marks != now.marks else None
+        return None
+
+    def _decided(
+        self, request: ModelRequest[Any], last: Last, now: Weighed
+    ) -> Generator[Ask, Answer, Sending]:
+        """What is sent instead of `now`."""
+        after = yield from decided(now, self.means(last.budget, request.model))
+        summary = last.summary if _covers(after) == _covers(now) else _summary(after)
+        made = replace(last, marks=after.marks, summary=summary, scale=after.scale)
+        session = session_of(request.runtime)
+        self._last.pop(session, None)
+        while len(self._last) >= _MOST_SESSIONS:
+            self._last.pop(next(iter(self._last)), None)
+        self._last[session] = made
+        return Sending(after, made)
 
     def _paid(self, session: str, base: Marks, messages: Sequence[AnyMessage]) -> tuple[Marks, str]:
         """The marks to begin with: those of a request that failed after its summary was written
         are used again."""
-        last = self._sendings.get(session)
-        if last is None or not last.summary or last.base != base or last.now.marks == base:
+        last = self._last.get(session)
+        if last is None or not last.summary or last.base != base:
             return base, ""
-        made = last.now.marks.get("compacted")
+        made = last.marks.get("compacted")
         if made is None or all(one.id != made["upto"] for one in messages):
             return base, ""
-        return last.now.marks, last.summary
+        return last.marks, last.summary
 
     def _sent(
         self, request: ModelRequest[Any], sending: Sending, response: ModelResponse[Any]
     ) -> Response:
         """The response, with what was decided for the thread's state."""
-        if sending.now.marks == sending.base:
+        last = sending.last
+        if last.marks == last.base:
             return response
-        if sending.summary:
-            self.tell(session_of(request.runtime), sending.now, sending.summary, "auto")
-        update = {"pannier_context": dict(sending.now.marks)}
+        if last.summary:
+            self.tell(session_of(request.runtime), sending.now, last.summary, "auto")
+        update = {"pannier_context": dict(last.marks)}
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 
     def _memory(self, now: Weighed) -> str:
@@ -211,7 +259,7 @@ async def compact(
     now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
     problems: list[Exception] = []
     means = replace(context.means(size, writer), problem=problems.append)
-    new = await _arun(compaction(now, means))
+    new = await asked_without_waiting(compaction(now, means))
     if problems:
         raise problems[0]
     if new.marks.get("compacted") == base.get("compacted"):
@@ -230,10 +278,6 @@ def _last(agent: Agent) -> str:
     raise ThreadError("this agent has no Context: give it memory_middleware()")
 
 
-def _messages(sending: Sending) -> list[AnyMessage]:
-    return cast("list[AnyMessage]", sending.now.view.messages)
-
-
 def _covers(now: Weighed) -> str:
     """What of the history a summary tells of: it changes with each new one."""
     made = now.marks.get("compacted")
@@ -243,40 +287,3 @@ def _covers(now: Weighed) -> str:
 def _summary(now: Weighed) -> str:
     made = now.marks.get("compacted")
     return made["summary"] if made else ""
-
-
-def _run(steps: Generator[Ask, Answer, Any]) -> Any:
-    """The end of the steps; their questions are asked on the way."""
-    answer: Answer | None = None
-    try:
-        while True:
-            ask = steps.send(answer)  # type: ignore[arg-type]
-            try:
-                answer = _said(ask.model.invoke(ask.messages, QUIETLY))
-            except GraphBubbleUp:
-                raise
-            except Exception as problem:
-                answer = problem
-    except StopIteration as end:
-        return end.value
-
-
-async def _arun(steps: Generator[Ask, Answer, Any]) -> Any:
-    answer: Answer | None = None
-    try:
-        while True:
-            ask = steps.send(answer)  # type: ignore[arg-type]
-            try:
-                answer = _said(await ask.model.ainvoke(ask.messages, QUIETLY))
-            except GraphBubbleUp:
-                raise
-            except Exception as problem:
-                answer = problem
-    except StopIteration as end:
-        return end.value
-
-
-def _said(answer: object) -> AIMessage:
-    if not isinstance(answer, AIMessage):
-        raise TypeError(f"the model answered with a {type(answer).__name__}")
-    return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -42,7 +42,18 @@ class Weighed:
 
     def with_marks(self, marks: Marks) -> Weighed:
         """The same history with other marks; they count from its last message on."""
-        return weigh(self.messages, {**marks, "changed": str(self.messages[-1].id)}, self.scale)
+        return weigh(self.messages, {**marks, "changed": _last_id(self.messages)}, self.scale)
+
+    def scaled(self, factor: float) -> Weighed:
+        """The same with another factor of the scale."""
+        return weigh(self.messages, self.marks, replace(self.scale, factor=factor), self.view)
+
+    @property
+    def places(self) -> list[int]:
+        """Where the tail of the view may be cut, counted in the tail. The message before is named
+        in the marks: one that somebody put there for this call has no id."""
+        before = self.messages[self.view.start :]
+        return [place for place in boundaries(self.view.tail) if before[place - 1].id]
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,10 @@ class Scale:
     def rest(self) -> int:
         """Tokens of all else in a request."""
         return round(self.fixed * self.factor)
+
+
+def _last_id(messages: Sequence[BaseMessage]) -> str:
+    return next((one.id for one in reversed(messages) if one.id), "")
 
 
 def weigh(
@@ -136,11 +151,10 @@ def _last_unprotected(messages: Sequence[BaseMessage], protected: int) -> int | 
 def cut_place(now: Weighed, budget: Budget) -> int | None:
     """Where the history is cut for a compaction; None where that would gain too little."""
     seen, scale = now.view, now.scale
-    places = boundaries(seen.tail)
     said = [*task(now.messages), *request(now.messages)]
     fixed = scale.rest + budget.summary + scale.of(said)
     sizes = [*map(scale.times, seen.sizes)]
-    place = cut(sizes, places, budget.tail(fixed))
+    place = cut(sizes, now.places, budget.tail(fixed))
     if place is None:
         return None
     ids = {one.id for one in said}
@@ -165,7 +179,7 @@ def pauses(now: Weighed, budget: Budget) -> bool:
 def failing(now: Weighed) -> Weighed:
     """The same view, after a summary that failed."""
     times = (now.marks.get("failed") or Failed(upto="", times=0))["times"] + 1
-    failed = Failed(upto=str(now.messages[-1].id), times=times)
+    failed = Failed(upto=_last_id(now.messages), times=times)
     return weigh(now.messages, {**now.marks, "failed": failed}, now.scale)
 
 
@@ -223,7 +237,7 @@ def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:
 
 def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int, ...]]]:
     """From mild to hard, each with the sizes to try it for."""
-    upto = str(now.messages[-1].id)
+    upto = _last_id(now.messages)
     spared = [str(one.id) for one in (*task(now.messages), *request(now.messages))]
     room = max(0, budget.most - now.scale.rest) * _CHARACTERS
     aims = (int(budget.limit * _AIM), budget.most)
@@ -245,7 +259,7 @@ def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int,
 def _rung(now: Weighed, rung: Shortened, target: int, memory: str) -> Weighed:
     """Shortened, and cut where that is not enough."""
     short = now.with_marks({**now.marks, "shortened": rung})
-    places = boundaries(short.view.tail)
+    places = short.places
     if short.used <= target or not places:
         return short
     before = now.marks.get("compacted")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRetryMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -206,3 +207,65 @@ def test_what_is_told_at_the_end_of_a_turn(folders: Folders) -> None:
     assert parts["calls"]["messages"] == parts["results"]["messages"] > 0
     assert abs(sum(part["tokens"] for part in report["parts"]) - report["tokens"]) <= 10
     assert report["summary"] == "Some quays were counted."
+
+
+class TooLong(Exception):
+    status_code = 400
+
+    def __init__(self) -> None:
+        super().__init__("prompt is too long: 9999 tokens > 1500 maximum")
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_provider_that_counts_more(folders: Folders, how: str) -> None:
+    """A request that is refused for its length is sent once more with less, and the turn goes on;
+    any other refusal goes on to whoever asked."""
+    refused = 0
+
+    def counts(asked: list[BaseMessage]) -> AIMessage:
+        nonlocal refused
+        if sum(len(one.text) for one in asked) > 6_000:
+            refused += 1
+            raise TooLong
+        return works(30)(asked)
+
+    group = folders.group()
+    summarizer = FakeModel(answer=say("Some quays were counted."), asked=[])
+    model = FakeModel(answer=counts, asked=[])
+    context = Context(SETTINGS, summarizer=summarizer, group=group)
+    agent = agent_with(model, InMemorySaver(), group, tools=[look], between=[context])
+    given = {"messages": [HumanMessage("Count.")]}
+    if how == "sync":
+        end = agent.invoke(given, thread("a"))
+    else:
+        end = asyncio.run(agent.ainvoke(given, thread("a")))
+    assert end["messages"][-1].text == "done"
+    assert 1 <= refused <= 5
+    assert refused + 31 == len(model.asked)
+
+    def down(_: list[BaseMessage]) -> AIMessage:
+        raise PermissionError("no key")
+
+    model.answer = down
+    with pytest.raises(PermissionError):
+        agent.invoke({"messages": [HumanMessage("Again.")]}, thread("a"))
+
+
+def test_what_others_put_there_for_one_call(folders: Folders) -> None:
+    """A message without an id, which is in no history, stands in no mark and does no harm."""
+
+    class Reminds(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            reminder = HumanMessage("Be quick.")
+            return handler(request.override(messages=[*request.messages, reminder]))
+
+    group = folders.group()
+    summarizer = FakeModel(answer=say("Some quays were counted."), asked=[])
+    model = FakeModel(answer=works(40), asked=[])
+    context = Context(SETTINGS, summarizer=summarizer, group=group)
+    between = [Reminds(), context]
+    agent = agent_with(model, InMemorySaver(), group, tools=[look], between=between)
+    agent.invoke({"messages": [HumanMessage("Count.")]}, thread("a") | {"recursion_limit": 500})
+    assert 2 <= len(summarizer.asked) <= 8
+    assert all(asked[-1].text == "Be quick." for asked in model.asked)
+    assert all(in_messages(asked) == [] for asked in model.asked)
