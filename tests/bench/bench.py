@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import context
 import handover
+import posttool
 import threads
 from rich.console import Console
 from rich.table import Table
@@ -105,6 +107,7 @@ def main() -> int:
             *container_rows(folder),
             *command_rows(),
             *thread_rows(folder),
+            *context_rows(folder),
             *size_rows(folder),
         ]
     show(rows)
@@ -151,6 +154,21 @@ def hook_rows(folder: Path) -> Iterator[Row]:
     new = f"stop, {handover.NEW} new records"
     yield compare(f"{new} after 100,000", long, "after 100", short, pairs=100, allowed="1.1")
     yield compare(f"{new} after 100", short, "bare Python", bare, pairs=60, allowed="2.5")
+    yield from tool_rows(folder, hook, bare)
+
+
+def tool_rows(folder: Path, hook: str, bare: Command) -> Iterator[Row]:
+    """A small result of a tool is hardly looked at, a large one goes into a file."""
+    small = Command((hook, "post-tool", "--client", "claude"), posttool.told("ok\n" * 500))
+    yield compare("post-tool, a small result", small, "bare Python", bare, pairs=100, allowed="1.2")
+    most = posttool.peak(hook, folder / "large", posttool.told(posttool.large_output()))
+    yield Row(
+        "memory of post-tool, 50 MB of output",
+        "100 MB",
+        f"{most / 100e6:.2f}",
+        f"{most / 1e6:.0f} MB",
+        "1",
+    )
 
 
 def agent_root(root: Path, *, others: int) -> tuple[tuple[str, str], ...]:
@@ -291,6 +309,53 @@ def thread_rows(folder: Path) -> Iterator[Row]:
         f"{size / 1e6:.1f} / {text / 1e6:.1f} MB",
         "2.5",
     )
+
+
+def context_rows(folder: Path) -> Iterator[Row]:
+    """An agent in Python works on and on in one thread."""
+    calls = 2_000
+    with console.status(f"an agent makes {calls:,} calls in one turn"):
+        ran = context.figures(folder / "context", calls)
+    what = f"an agent's turn of {calls:,} model calls: "
+    millions = f"{ran.sent / 1e6:.1f} / {ran.without / 1e6:.1f} million"
+    yield Row(
+        f"{what}tokens sent",
+        "the whole history each time",
+        f"{ran.sent / ran.without:.3f}",
+        millions,
+    )
+    yield Row(
+        f"{what}largest request",
+        "the model's window",
+        f"{ran.largest / context.WINDOW:.2f}",
+        f"{ran.largest:,} tokens",
+        "1",
+    )
+    yield Row(
+        f"{what}summaries",
+        "the fewest possible",
+        f"{ran.summaries / max(1, ran.least):.2f}",
+        f"{ran.summaries} / {ran.least}",
+    )
+    yield Row(
+        f"{what}share of a request that begins the next one",
+        "compactions and steps of pruning apart, the least of all",
+        f"{ran.steady:.2f}",
+        f"with {ran.steps} steps of pruning and all summaries {ran.reused:.2f}",
+        "at least 0.95",
+    )
+    for messages in (100, 5_000):
+        before = context.history(messages)
+        cases = {"nothing due": 1_000_000_000, "most compacted": context.WINDOW}
+        for case, window in cases.items() if messages > 100 else [*cases.items()][:1]:
+            yield compare(
+                f"deciding on a request of {messages:,} messages, {case}",
+                context.ours(before, folder / f"{case} {messages}", window),
+                "LangChain's SummarizationMiddleware",
+                context.Theirs(before),
+                pairs=15,
+                allowed="1.2",
+            )
 
 
 def size_rows(folder: Path) -> Iterator[Row]:
