@@ -3,6 +3,7 @@ the file has every byte, and a part of it is read back."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,15 @@ from pannier import clients
 from pannier.endpoint.answers import OK, Answer, Say
 from pannier.endpoint.model import Request
 from pannier.engine import Engine
+from pannier.threads import intake
+from pannier.threads.store import open_store, threads_file
+from pannier.threads.view import view
 from pannier_hook.spill import spilled_in
 
 from .habits import HABITS
 from .living import Listening, Living, living
 
-SPILLING = ("claude", "codex")
+SPILLING = ("claude", "codex", "gemini")
 """Clients whose model can be given another text in the place of a command's output."""
 
 MEGABYTE = 150_000
@@ -62,6 +66,15 @@ class Group:
         """Files with results, on the host."""
         folder = self.living.home.group("scout").files / ".pannier" / "spill" / "main"
         return sorted(folder.glob("*")) if folder.is_dir() else []
+
+    @property
+    def shown(self) -> list[tuple[str, int]]:
+        """What `pannier threads show --context` says lies in files."""
+        home = self.living.home
+        intake.take_in(home, os.environ, seconds=60)
+        with open_store(threads_file(home, os.environ)) as store:
+            found = view(store, store.find_thread("scout"))
+        return [(one.path, one.bytes) for one in found.report.spilled] if found else []
 
     def turn(self, command: str) -> list[Request]:
         """A turn in which the agent runs this command, in a new container; the model's requests
@@ -114,6 +127,7 @@ def test_a_megabyte_goes_into_a_file(group: Group) -> None:
     assert PART in _result(read)
     assert spilled_in(_result(read)) is None
     assert any(said == Say(READ) for _, said in group.living.model.given)
+    assert group.shown == [note]
 
 
 @pytest.mark.parametrize("group", ["claude", "codex"], indirect=True)

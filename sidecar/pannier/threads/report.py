@@ -11,9 +11,9 @@ from pannier_hook.events import LONGEST_NAME, LONGEST_SAID
 
 _MOST_PARTS = 50
 _MOST_LISTED = 1_000
-_GREATEST = 1 << 50
+GREATEST = 1 << 50
 
-Count = Annotated[int, Field(ge=0, le=_GREATEST, strict=True)]
+Count = Annotated[int, Field(ge=0, le=GREATEST, strict=True)]
 # A model names its calls as it likes: a long name is no reason to know nothing.
 Name = Annotated[str, AfterValidator(lambda name: name[:LONGEST_NAME])]
 

@@ -9,7 +9,7 @@ from typing import Any
 from pannier.clients import CLIENTS
 from pannier.clients.transcripts import fields
 from pannier.threads.excerpt import excerpt
-from pannier.threads.report import Part, Report, Spilled, parse
+from pannier.threads.report import GREATEST, Part, Report, Spilled, parse
 from pannier.threads.rows import MessageRow, PlaceRow, ReportRow, SessionRow, ThreadRow, UsageRow
 from pannier.threads.store import Store
 from pannier.threads.times import timestamp
@@ -26,9 +26,9 @@ _KINDS = {
     "thinking": "thinking",
 }
 _ORDER = ("memory", "task", "summary", "request", "said", "thinking", "calls", "results")
-_NAMED = 1_000
-"""Characters of a tool's name and of a path."""
 _LISTED = 200
+_MOST_NOTES = 20
+"""In one result."""
 _NOTHING_ELSE = "The system prompt and the descriptions of tools stand in no transcript."
 _SHORTENED = "Whether the client itself shortens older results is not known."
 
@@ -157,10 +157,23 @@ def _part(name: str, messages: Sequence[MessageRow]) -> Part:
 
 def _spilled(messages: Sequence[MessageRow]) -> Iterator[Spilled]:
     for message in messages:
-        if message.kind == "result" and (there := spilled_in(message.text)):
-            path, size = there
-            names = (message.call[:_NAMED], message.tool[:_NAMED], path[:_NAMED])
-            yield Spilled(call=names[0], tool=names[1], path=names[2], bytes=min(size, 1 << 50))
+        for path, size in _notes_in(message.text) if message.kind == "result" else ():
+            yield Spilled(
+                call=message.call, tool=message.tool, path=path, bytes=min(size, GREATEST)
+            )
+
+
+def _notes_in(text: str) -> Mapping[str, int]:
+    """The files that a result names, with their sizes: one call of Codex runs several commands."""
+    found: dict[str, int] = {}
+    for _ in range(_MOST_NOTES):
+        there = spilled_in(text)
+        if there is None:
+            break
+        path, size = there
+        found[path] = size
+        text = text.partition(path)[2]
+    return found
 
 
 def _reported(

@@ -200,6 +200,10 @@ def test_what_was_spilled_is_told_with_its_file(threads: Threads) -> None:
     threads.say(*turn("1", person("a"), *called("b", note(kept)), *called("c", "short")))
     [spilled] = threads.seen().report.spilled
     assert (spilled.tool, spilled.path, spilled.bytes) == ("Bash", PATH, 1_048_576)
+    other = Kept(f"{PATH}.txt", 7, 1, "first\n", "last\n")
+    threads.say(*turn("2", person("d"), *called("e", f"{note(kept)}\n{note(other)}")))
+    paths = [one.path for one in threads.seen().report.spilled]
+    assert paths == [PATH, PATH, f"{PATH}.txt"]
 
 
 def test_a_thread_at_its_beginning_is_sent_nothing(threads: Threads) -> None:
