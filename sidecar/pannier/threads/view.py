@@ -156,8 +156,8 @@ def _part(name: str, messages: Sequence[MessageRow]) -> Part:
 
 
 def _spilled(messages: Sequence[MessageRow]) -> Iterator[Spilled]:
-    for message in messages:
-        for path, size in _notes_in(message.text) if message.kind == "result" else ():
+    for message in (m for m in messages if m.kind == "result"):
+        for path, size in _notes_in(message.text).items():
             yield Spilled(
                 call=message.call, tool=message.tool, path=path, bytes=min(size, GREATEST)
             )
