@@ -85,15 +85,19 @@ class Output:
         self._ended = 0.0
         self._poll = select.poll()
         self._poll.register(self._pipe, select.POLLIN)
+        self._poll.register(1, 0)
         for number in _SIGNALS:
             _signal.signal(number, self._hand_on)
 
     def chunks(self, until: float | None = None) -> Iterator[bytes]:
         """What it prints, as it comes; to its end, or to the time `until`. Processes that it left
-        behind are not waited for."""
+        behind are not waited for. Raises BrokenPipeError when nobody listens any more."""
         while until is None or time.monotonic() < until:
             left = _LOOK if until is None else min(_LOOK, 1_000 * (until - time.monotonic()))
-            if self._poll.poll(max(0, left)):
+            found = self._poll.poll(max(0, left))
+            if any(file == 1 for file, _ in found):
+                raise BrokenPipeError
+            if found:
                 chunk = posix.read(self._pipe, _CHUNK)
                 if not chunk:
                     return
@@ -162,6 +166,8 @@ def _keep(options: Options, output: Output, held: bytearray, shown: int) -> None
             kept = measured(rest.chunks(), read_back_path(call))
         else:
             kept = keep(options, _spill(options), TOOL, rest.chunks())
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         _complain(options, problem)
         _write(held[shown:])

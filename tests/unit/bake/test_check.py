@@ -157,7 +157,7 @@ def _twice(root: Path) -> None:
         (_no_link, "/usr/local/bin/pannier-hook is missing"),
         (_no_python, "/usr/bin/python3, which runs the hook, is not there"),
         (_another_python, "(3.12) runs the hook, which is not compiled for it"),
-        (_a_part_missing, "registers 13 of 14 current entries"),
+        (_a_part_missing, "registers 14 of 15 current entries"),
         (_an_old_entry, "also registers: /usr/local/bin/pannier-hook session-start"),
         (_hooks_off, "disableAllHooks is true"),
         (_broken_settings, "cannot be read"),

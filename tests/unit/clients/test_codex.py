@@ -35,10 +35,12 @@ def _entry(ours: str, seconds: int, **more: int) -> list[dict[str, Any]]:
 
 
 def test_hook_entries() -> None:
-    """One entry an event, without a matcher, in seconds; what injects has no limit of length."""
+    """One entry an event, in seconds; what injects has no limit of length. Results of commands do
+    not wait for a hook."""
     assert baked("requirements.toml")["hooks"] == {
         "SessionStart": _entry("session-start", 10, additionalContextLimit=0),
         "UserPromptSubmit": _entry("user-prompt", 10, additionalContextLimit=0),
+        "PostToolUse": [{"matcher": "^mcp__", **_entry("post-tool", 10)[0]}],
         "Stop": _entry("stop", 10),
         "SubagentStop": _entry("stop", 10),
         "PreCompact": _entry("pre-compact", 10),
@@ -167,6 +169,15 @@ def test_another_line_chooses_no_provider(start: Start, state: Path, line: str) 
     """A comment or the definition of a provider is no choice."""
     (state / "config.toml").write_text(line)
     assert start("hi", OPENAI_API_KEY="k") == [*WITH_KEY, "hi"]
+
+
+def test_settings_of_the_context_are_handed_on(start: Start, state: Path) -> None:
+    """Each that the environment names; what stands in a person's own settings goes before."""
+    said = "model_context_window=1000 model_auto_compact_token_limit=700"
+    both = ["-c", "model_auto_compact_token_limit=700", "-c", "model_context_window=1000"]
+    assert start("hi", PANNIER_CODEX_CONTEXT=said) == [*both, "hi"]
+    (state / "config.toml").write_text("model_context_window = 5\n")
+    assert start("hi", PANNIER_CODEX_CONTEXT=said) == [*both[:2], "hi"]
 
 
 def test_state_elsewhere(start: Start, state: Path, tmp_path: Path) -> None:
