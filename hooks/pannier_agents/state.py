@@ -39,8 +39,8 @@ def merge(state: Sequence[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage
     anything else is added. As DeltaChannel asks, folding the writes one by one or all at once
     gives the same.
     """
-    kept: dict[object, AnyMessage] = {}
-    for message in (*_messages(state), *_messages(_flat(writes))):
+    kept: dict[object, AnyMessage] = {one.id or object(): one for one in state}
+    for message in _messages(_flat(writes)):
         if isinstance(message, RemoveMessage):
             if message.id == REMOVE_ALL_MESSAGES:
                 kept.clear()
