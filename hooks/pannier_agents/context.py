@@ -75,8 +75,8 @@ class Sending:
 
 
 class Context(AgentMiddleware[Any, Any, Any]):
-    """Prunes and compacts what a model is about to be sent. List it before `Recall`, after all that
-    changes the messages.
+    """Prunes and compacts what a model is about to be sent. List it last, after all that changes
+    the messages.
 
     `summarizer`: the model that writes summaries; None: the one that is called.
     """

@@ -37,4 +37,4 @@ def memory_middleware(
     context = Context(settings, summarizer=summarizer, group=group)
     # First is outermost: what others give is recorded and spilled, and what they take away was
     # recorded before. The context is decided on last, when nobody changes the request any more.
-    return [Record(group), *spill, *others, context, Recall(group)]
+    return [Record(group), *spill, *others, Recall(group), context]

@@ -1,12 +1,15 @@
 """A fresh context begins with the memory. It becomes part of the history, so that a resume sends
-the same bytes; a history that holds it gets no second one."""
+the same bytes; a history that holds it gets no second one. What somebody else makes of the history
+for a call has it, too."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents import AgentState
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRequest
+from langchain.agents.middleware.types import ModelResponse
 from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
@@ -20,8 +23,8 @@ from pannier_hook.context import injection
 class Recall(AgentMiddleware[Any, Any, Any]):
     """Puts the group's memory before the first message of a fresh context.
 
-    Fresh is a context in which it does not stand: a new thread, and one whose beginning a
-    compaction took away. List it last, so that it sees what the others did.
+    Fresh is a context in which it does not stand: a new thread, and one whose beginning somebody
+    took away. List it after all others but `Context`, so that it sees what they did.
     """
 
     def __init__(self, group: Group | None = None) -> None:
@@ -36,6 +39,29 @@ class Recall(AgentMiddleware[Any, Any, Any]):
             remembered = memory(self.group)
             return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), remembered, *messages]}
         return None
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        return handler(_with_memory(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        return await handler(_with_memory(request))
+
+
+def _with_memory(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """With the history's own block first, where another summary stands for its beginning."""
+    if any(is_injected(message, "memory") for message in request.messages):
+        return request
+    history = request.state["messages"]
+    block = next((message for message in history if is_injected(message, "memory")), None)
+    if block is None:
+        return request
+    return request.override(messages=[block, *request.messages])
 
 
 def memory(group: Group) -> HumanMessage:

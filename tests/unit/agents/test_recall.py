@@ -75,6 +75,33 @@ def test_after_a_compaction(folders: Folders) -> None:
     assert markers[0] != markers[3]
 
 
+class OnlyLatest(AgentMiddleware[Any, Any, Any]):
+    """As summarizers do that leave the stored history as it is: the model gets its end."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=request.messages[-3:]))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(request.override(messages=request.messages[-3:]))
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_history_that_is_sent_in_part(folders: Folders, how: str) -> None:
+    """Where another middleware sends a part of the history, the memory stands before it, once, and
+    always the same."""
+    model = FakeModel(asked=[])
+    agent = agent_with(model, InMemorySaver(), folders.group(), between=[OnlyLatest()])
+    for text in ("one", "two", "three"):
+        given = {"messages": [HumanMessage(text)]}
+        if how == "sync":
+            agent.invoke(given, thread("a"))
+        else:
+            asyncio.run(agent.ainvoke(given, thread("a")))
+    assert [one.text for one in model.asked[-1][1:]] == ["two", "ok", "three"]
+    assert [len(blocks(asked)) for asked in model.asked] == [1] * 3
+    assert len({blocks(asked)[0] for asked in model.asked}) == 1
+
+
 def test_memory_that_cannot_be_read(folders: Folders) -> None:
     """The agent works without it; the block says what is missing."""
     (folders.root / "memory" / "index.md").unlink()
