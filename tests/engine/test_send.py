@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
-import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from tests.engine.fake import image_with
 from tests.engine.person import Person
 
 # Says what it was started with, to the spool, too; a file of the group tells how it ends and when.
@@ -29,23 +28,8 @@ exit "$(cat /workspace/agent/files/status 2>/dev/null || echo 0)"
 @pytest.fixture(scope="module")
 def fake(image: str) -> Iterator[str]:
     """Claude Code's image with another program in the place of Claude Code."""
-    files = {
-        "claude": CLIENT,
-        "Dockerfile": f"FROM {image}\nUSER root\nCOPY --chmod=755 claude /usr/local/bin/claude\n"
-        "USER agent\n",
-    }
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        for name, text in files.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mode = len(text), 0o755
-            archive.addfile(info, io.BytesIO(text.encode()))
-    tag = "pannier-test-send"
-    subprocess.run(
-        ["docker", "build", "--quiet", "--tag", tag, "-"], input=context.getvalue(), check=True
-    )
-    yield tag
-    subprocess.run(["docker", "image", "rm", "--force", tag], check=True, capture_output=True)
+    with image_with(CLIENT, image, "pannier-test-send") as tag:
+        yield tag
 
 
 @pytest.fixture
