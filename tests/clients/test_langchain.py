@@ -20,6 +20,7 @@ from pannier.threads import intake, rollback
 from pannier.threads.delete import delete
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import Store, open_store, threads_file
+from pannier.threads.view import view
 from pannier.verify.container import PORT
 from pannier_hook.events import decode
 from pannier_hook.spill import spilled_in
@@ -339,6 +340,10 @@ def test_a_compaction(group: Living) -> None:
     with stored(group) as store:
         kinds = [m.kind for m in store.messages(store.find_thread("scout").id)]
         said = [m.text for m in branch(store) if m.role == "person"]
+        shown = view(store, store.find_thread("scout"))
+    assert shown is not None
+    assert (shown.reported, shown.report.summary) == (True, "It was about mugs.")
+    assert 0 <= shown.report.tokens - after.tokens < 500  # And the answer.
     assert kinds.count("compaction") == len(summaries(group))
     assert said[0] == "word-one: count the mugs"
     assert said[1:6] == [f"{number} {long}" for number in range(5)]
@@ -363,12 +368,18 @@ def test_a_compaction_without_a_person(group: Living) -> None:
         assert "a summary stands" in shell.run(*compact(session)).stdout
         with stored(group) as store:
             [*_, last] = branch(store)
+            shown = view(store, store.find_thread("scout"))
         assert (last.kind, last.text) == ("compaction", "It was about mugs.")
+        assert shown is not None
+        assert (shown.reported, shown.report.summary) == (False, "It was about mugs.")
         assert "nothing was compacted" in shell.run(*compact(session)).stdout
         shell.run("agent", "word-three")
         assert shell.requests()[-1].holds("It was about mugs.")
     with stored(group) as store:
         assert [m.text for m in branch(store)][-3:] == ["It was about mugs.", "word-three", "ok"]
+        shown = view(store, store.find_thread("scout"))
+    assert shown is not None
+    assert (shown.reported, shown.report.summary) == (True, "It was about mugs.")
 
 
 def summaries(group: Living) -> list[Request]:

@@ -106,12 +106,14 @@ def beginning(places: Sequence[PlaceRow], sources: Mapping[int, str]) -> int:
 
 
 def turns_since(row: ReportRow, places: Sequence[PlaceRow]) -> int | None:
-    """How many turns on the path came after the report; None when the path does not go through
-    the turn of which it tells. Pure."""
+    """How many turns on the path came after the report; None when it does not hold any more: the
+    path does not go through the turn of which it tells, or there is a summary since. Pure."""
     later = set[int]()
     for place in places:
         if row.turn in (None, place.turn):
             return len(later)
+        if place.kind == "compaction":
+            return None
         if place.turn is not None:
             later.add(place.turn)
     return None
@@ -183,7 +185,7 @@ def _reported(
     row: ReportRow,
     places: Sequence[PlaceRow],
 ) -> View | None:
-    """None when the thread went back to before what the agent said."""
+    """None when what the agent said does not hold any more."""
     report, later = parse(row.report), turns_since(row, places)
     if report is None or later is None:
         return None
@@ -211,7 +213,10 @@ def _notes(
     client = CLIENTS.get(session.client)
     title = client.title if client else session.client
     if was_reported:
-        yield "What the agent said of itself was on another branch; this is what is stored."
+        yield (
+            "The thread went back, or was compacted, after the agent said what it sends; this is "
+            "what is stored."
+        )
     yield _NOTHING_ELSE
     if client is not None and client.read is fields.read:
         yield f"{title} has no transcript that is read: of thinking its events tell nothing."

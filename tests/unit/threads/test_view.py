@@ -284,9 +284,25 @@ def test_after_a_rollback_the_report_is_of_another_branch(threads: Threads, to: 
     threads.store.move_head(thread.id, 2 if to == "the turn before" else 3)
     found = threads.seen()
     assert not found.reported
-    assert "another branch" in found.notes[0]
+    assert "went back, or was compacted" in found.notes[0]
     threads.store.move_head(thread.id, 4)
     assert threads.seen().reported
+
+
+def test_a_compaction_without_a_turn_makes_the_report_an_old_one(threads: Threads) -> None:
+    """As that of a thread at rest. One within the report's own turn is in the report."""
+    said = (person("a"), summary("s", "They talked."), agent("b"))
+    threads.say(TurnBegins("1"), *said, client="langchain")
+    threads.reports()
+    threads.say(TurnEnds("succeeded"), client="langchain")
+    threads.say(TurnBegins("2"), person("c"), client="langchain")
+    threads.say(summary("t", "In short."), agent("d"), TurnEnds("succeeded"), client="langchain")
+    threads.reports()
+    assert threads.seen().reported
+    threads.say(summary("u", "They talked on."), client="langchain")
+    found = threads.seen()
+    assert (found.reported, found.report.summary) == (False, "They talked on.")
+    assert "was compacted" in found.notes[0]
 
 
 def test_how_many_turns_came_since() -> None:
