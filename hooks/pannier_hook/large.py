@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posix
+import time
 
 from . import toolresult
 from .clients import DENY, UPDATE
@@ -39,14 +40,16 @@ def shorten(
     data: bytes | bytearray,
     least: int,
     show: Callable[[str], None],
+    until: float,
 ) -> str:
     """Answer by `show`, if the result that `data` tells of is too large; with which text, else "".
 
-    Raises OSError where it cannot be kept, and ValueError for JSON that is not understood.
+    Raises OSError where it cannot be kept, or not `until` that time on the monotonic clock, in
+    seconds, and ValueError for JSON that is not understood.
     """
     most = MOST_REST if len(data) <= _VERY_LONG else _FEWER_REST
     strings = LongStrings(data, least, most)
-    result = _Result(options, client, members_of(strings.rest), strings)
+    result = _Result(options, client, members_of(strings.rest), strings, until)
     answer, text = result.answer()
     if answer:
         show(answer)
@@ -66,15 +69,22 @@ class _Result:
         "_spill",
         "_strings",
         "_tool",
+        "_until",
     )
 
     def __init__(
-        self, options: Options, client: Client, request: Request, strings: LongStrings
+        self,
+        options: Options,
+        client: Client,
+        request: Request,
+        strings: LongStrings,
+        until: float,
     ) -> None:
         self._options = options
         self._client = client
         self._request = request
         self._strings = strings
+        self._until = until
         self._spill = spill_of(options.context)
         self._tool = request.text(*toolresult.TOOL)
         self._call = request.raw(*toolresult.CALL)
@@ -163,9 +173,17 @@ class _Result:
         return shown(kept, before=before, after=after, around=around)
 
     def _kept(self, chunks: Iterable[bytes]) -> Kept:
+        chunks = self._in_time(chunks)
         if is_read_back(self._call):
             return measured(chunks, read_back_path(self._call))
         return keep(self._options, self._spill, self._tool, chunks)
+
+    def _in_time(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """All of `chunks`, as long as there is time."""
+        for chunk in chunks:
+            yield chunk
+            if time.monotonic() > self._until:
+                raise TimeoutError("keeping a tool's result takes too long: it stays as it is")
 
 
 def _chunks(file: int) -> Iterator[bytes]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 INPUT = 1.0
 """Seconds that the client's input may take."""
+KEEP = 1.65
+"""Seconds after the beginning when nothing more is kept."""
+KEEP_AND_TELL = 1.35
+"""The same where the sidecar is told afterwards."""
 HAND_OVER = 0.7
 """Seconds after which nothing more is handed over."""
 
@@ -39,7 +43,7 @@ def post_tool(
     What goes wrong with the answer is given to `complain`, and the client's own text stays. Raises
     OSError.
     """
-    until = time.monotonic() + INPUT
+    begin = time.monotonic()
     least = _least(options, client, complain)
     if not least:
         _only_tell(options, client)
@@ -50,18 +54,20 @@ def post_tool(
     from .toolrequest import read_rest, tool_request
 
     data = bytearray(first)
-    ended = ended or read_rest(0, data, until)
+    ended = ended or read_rest(0, data, begin + INPUT)
     text = ""
     try:
         if not ended:
             raise ValueError("a tool's result is too long, or did not come in time: it stays")
         from .large import shorten
 
-        text = shorten(options, client, data, least, show)
+        until = begin + (KEEP if client.transcript else KEEP_AND_TELL)
+        text = shorten(options, client, data, least, show, until)
     except Exception as problem:
         complain(options, problem)
     if not client.transcript:
         request = tool_request(data)
+        data.clear()  # What is told can be as large in memory.
         _tell(options, client, request.with_output(text) if text else request)
 
 

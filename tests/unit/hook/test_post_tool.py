@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pannier_hook.clients import CLIENTS
+from pannier_hook.large import shorten
+from pannier_hook.options import Options
 from pannier_hook.spill import spilled_in
 from pannier_hook.toolresult import Unframed
 
@@ -431,7 +434,19 @@ def test_a_client_that_does_not_end(world: World) -> None:
     assert files(world.root) == []
 
 
+def test_keeping_that_takes_too_long(world: World) -> None:
+    """It ends early enough for the rest of the hook's work, and nothing is left of it."""
+    options = Options({"PANNIER_ROOT": str(world.root)})
+    data = json.dumps(told("copilot", OUTPUT * 10)).encode()
+    shown: list[str] = []
+    with pytest.raises(TimeoutError, match="it stays as it is"):
+        shorten(options, CLIENTS["copilot"], data, 20_000, shown.append, time.monotonic())
+    assert (shown, files(world.root)) == ([], [])
+
+
 LINE = '0123: "some" output of a program, größe\n'
+ROUNDS = 5
+"""On a machine that is busy with something else it may take longer than a hook may."""
 MOST_MEMORY = 100 * 1024
 """Kilobytes that may be resident."""
 
@@ -450,8 +465,11 @@ def test_fifty_megabytes(world: World, client: str, unit: str) -> None:
     )
     stdin = json.dumps(told(client, output), ensure_ascii=False).encode()
     command = [world.python, "-IS", "-c", code, *world.command("post-tool", "--client", client)]
-    done = subprocess.run(command, input=stdin, capture_output=True, env=world.environment())
-    assert int(done.stderr.split()[-1]) < MOST_MEMORY
+    for _ in range(ROUNDS):
+        done = subprocess.run(command, input=stdin, capture_output=True, env=world.environment())
+        assert int(done.stderr.split()[-1]) < MOST_MEMORY
+        if done.stdout:
+            break
     found = spilled_in(text_of(client, Answer(0, done.stdout, "")))
     assert found
     assert Path(found[0]).read_bytes() == output.encode()
