@@ -44,5 +44,5 @@ def test_settings_of_the_group(folders: Folders, monkeypatch: pytest.MonkeyPatch
     assert parts[Context].settings.window == 9_000  # type: ignore[attr-defined]
     wrong = {"pruning": {"soft_trim_chars": 9_000, "hard_clear_threshold": 8_000}}
     monkeypatch.setenv("PANNIER_CONTEXT", json.dumps(wrong))
-    with pytest.raises(ValueError, match="soft_trim_chars .* is above"):
+    with pytest.raises(ValueError, match=r"soft_trim_chars .* is above"):
         memory_middleware(group=folders.group())
