@@ -9,7 +9,7 @@ from . import toolresult
 from .clients import DENY, UPDATE
 from .increment import open_log
 from .jsontext import quote
-from .longstrings import LongStrings
+from .longstrings import ESCAPE, LongStrings
 from .request import STREAM_LIMIT, members_of
 from .settings import spill_of
 from .spill import is_read_back, keep, measured, read_back_path, shown
@@ -122,14 +122,16 @@ class _Result:
     def _all(self) -> str:
         """All texts together, where one takes the place of all."""
         texts = toolresult.texts_of(self._response)
-        if not texts or sum(map(self._at_most, texts)) <= self._limit:
-            return ""
-        if sum(map(len, self._joined(texts))) <= self._limit:
-            return ""
-        return self._shown(self._joined(texts))
+        return self._shown(self._joined(texts)) if texts and self._exceed(texts) else ""
+
+    def _exceed(self, texts: list[str]) -> bool:
+        most = sum(map(self._at_most, texts))
+        if most <= self._limit or most > ESCAPE * self._limit:
+            return most > self._limit
+        return sum(map(len, self._joined(texts))) > self._limit
 
     def _at_most(self, text: str) -> int:
-        """No fewer bytes than the text has."""
+        """No fewer bytes than the text has, and at most `ESCAPE` times as many."""
         number = self._strings.number_of(text)
         return 4 * len(text) if number is None else self._strings.length(number)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 16
 """The most that is looked at or decoded at once, in bytes."""
-_ESCAPE = 6
+ESCAPE = 6
 """Bytes of the longest escape; what needs two of them is one character."""
 _MOST_CONTINUED = 3
 """Bytes of one character of UTF-8 behind its first."""
@@ -64,7 +64,7 @@ class LongStrings:
         if end - begin <= size:
             return False
         # An escape of six bytes makes at least one.
-        if end - begin > _ESCAPE * size:
+        if end - begin > ESCAPE * size:
             return True
         return sum(map(len, self.chunks(number))) > size
 
@@ -123,13 +123,13 @@ def whole(data: bytes | bytearray, begin: int, stop: int, end: int) -> int:
         return stop
     for _ in range(_MOST_CONTINUED):
         stop -= data[stop] & 0xC0 == 0x80
-    slash = data.rfind(b"\\", max(begin, stop - _ESCAPE), stop)
+    slash = data.rfind(b"\\", max(begin, stop - ESCAPE), stop)
     if slash >= 0 and _escapes(data, begin, slash):
-        length = _ESCAPE if data[slash + 1] == ord("u") else 2
+        length = ESCAPE if data[slash + 1] == ord("u") else 2
         stop = slash if slash + length > stop else stop
-    high = bytes(data[stop - _ESCAPE : stop]).lower()
-    if high.startswith(_HIGH) and _escapes(data, begin, stop - _ESCAPE):
-        stop -= _ESCAPE
+    high = bytes(data[stop - ESCAPE : stop]).lower()
+    if high.startswith(_HIGH) and _escapes(data, begin, stop - ESCAPE):
+        stop -= ESCAPE
     return stop
 
 

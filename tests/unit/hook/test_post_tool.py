@@ -88,7 +88,7 @@ def test_a_large_result(world: World, client: str) -> None:
     assert found[1] == len(OUTPUT.encode())
     assert OUTPUT[:500] in text
     assert text.endswith(OUTPUT[-500:])
-    assert text.startswith("This is no error") is (client == "gemini")
+    assert text.startswith("This is no error") is (client in ("codex", "gemini"))
 
 
 @pytest.mark.parametrize("client", [*REPLACING, "qwen"])
@@ -463,10 +463,15 @@ def test_fifty_megabytes(world: World, client: str, unit: str) -> None:
         "done = subprocess.run(sys.argv[1:])\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)"
     )
-    stdin = json.dumps(told(client, output), ensure_ascii=False).encode()
+    said = world.home / "said.json"
+    said.write_text(json.dumps(told(client, output), ensure_ascii=False))
     command = [world.python, "-IS", "-c", code, *world.command("post-tool", "--client", client)]
     for _ in range(ROUNDS):
-        done = subprocess.run(command, input=stdin, capture_output=True, env=world.environment())
+        # As a client writes it: through a pipe, in large pieces.
+        with subprocess.Popen(["cat", said], stdout=subprocess.PIPE) as cat:
+            done = subprocess.run(
+                command, stdin=cat.stdout, capture_output=True, env=world.environment()
+            )
         assert int(done.stderr.split()[-1]) < MOST_MEMORY
         if done.stdout:
             break
