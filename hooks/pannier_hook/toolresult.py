@@ -29,7 +29,7 @@ plugin says so."""
 _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool-output")
 """How Copilot CLI's text begins that says the same."""
 NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
-"""Gemini CLI hands on a text in the place of a result as an error."""
+"""A text in the place of a result becomes an error: of Gemini CLI's tool, of Codex's script."""
 UNTRUSTED = ("<untrusted_context>", "</untrusted_context>")
 """What Gemini CLI puts around a result that comes from outside, each on a line of its own."""
 _OUTPUT = "Output: "
@@ -131,7 +131,7 @@ def replaced(client: Client, request: Request, text: str) -> str:
 
 def before(client: Client) -> str:
     """What has to be said before a text in the place of a result."""
-    return NO_ERROR if client.replaces == DENY else ""
+    return NO_ERROR if client.replaces in (BLOCK, DENY) else ""
 
 
 class Unframed:

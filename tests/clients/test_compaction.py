@@ -1,0 +1,145 @@
+"""When a real client compacts: at the point that the group's settings say, with what they say must
+survive.
+
+The model reports how full the window is, and the client believes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from pannier import clients
+from pannier.endpoint.answers import Answer, Call, Say
+from pannier.endpoint.model import Request
+from pannier.engine import Engine
+
+from .habits import HABITS
+from .living import Living, living
+
+SUMMARY = "<summary>They worked on kettles.</summary>"
+TASK = "Please count the kettles, all of them."
+SLACK = 2_000
+"""Tokens by which the client may differ, for what it counts besides."""
+
+
+def _asks_claude(request: Request) -> bool:
+    return request.holds("create a detailed summary")
+
+
+def _asks_codex(request: Request) -> bool:
+    return bool(request.body["input"]) and request.body["input"][-1]["type"] == "compaction_trigger"
+
+
+ASKS: dict[str, Callable[[Request], bool]] = {"claude": _asks_claude, "codex": _asks_codex}
+"""Whether a request asks for a summary."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of a client that works while its window fills."""
+
+    living: Living
+
+    def wish(self, settings: str) -> None:
+        with self.living.home.group("scout").settings.open("a") as file:
+            file.write(f"context: {settings}\n")
+
+    def work(self, tokens: int, last: int = 0) -> list[Request]:
+        """A turn with two calls, in a new container, in which the model says at each that it was
+        sent so many tokens, and `last` at the turn's end; its requests."""
+        name, model = self.living.client.name, self.living.model
+        before = len(model.requests)
+        call = HABITS[name].run("echo on")
+        assert isinstance(call, Call)
+        full = replace(call, input_tokens=tokens)
+        model.on = {"create a detailed summary": Say(SUMMARY)}
+        model.script(full, full, *([Say("Done.", input_tokens=last)] if last else []))
+        with self.living.container() as shell:
+            shell.run(*self.living.client.headless(TASK))
+        return list(model.since(before))
+
+    def summaries(self, tokens: int) -> list[Request]:
+        """Of those, the ones that asked for a summary."""
+        return [r for r in self.work(tokens) if ASKS[self.living.client.name](r)]
+
+
+@pytest.fixture
+def group(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Group:
+    return Group(living(engine, folder / request.node.name, clients.CLIENTS[request.param]))
+
+
+@pytest.mark.parametrize(
+    ("group", "settings", "fires"),
+    [
+        ("claude", "{window: 200000}", 140_000),
+        ("claude", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
+        ("claude", "{window: 60000}", 42_000),
+        ("claude", "{compaction: {trigger_percent: 50}}", 500_000),
+        ("codex", "{window: 200000}", 140_000),
+        ("codex", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
+        ("codex", "{window: 60000, compaction: {reserve_tokens: 30000}}", 30_000),
+    ],
+    indirect=["group"],
+)
+def test_it_begins_where_the_settings_say(group: Group, settings: str, fires: int) -> None:
+    """Just below the point nothing happens; just above it the client asks for a summary, in the
+    middle of a turn."""
+    group.wish(settings)
+    assert group.summaries(fires - SLACK) == []
+    assert group.summaries(fires + SLACK)
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_codex_begins_at_the_end_of_a_turn(group: Group) -> None:
+    """Where the window is not said, Codex takes the percentage of its model's own."""
+    group.wish("{compaction: {trigger_percent: 40}}")
+    fires = 500_000 * 40 // 100
+    below, above = fires - 15_000, fires + SLACK
+    assert not any(map(ASKS["codex"], group.work(below, below)))
+    requests = group.work(above, above)
+    assert [ASKS["codex"](request) for request in requests] == [False, False, False, True]
+
+
+@pytest.mark.parametrize("group", ["claude", "codex"], indirect=True)
+def test_switched_off_the_client_does_as_it_likes(group: Group) -> None:
+    """It compacts when it wants to, which is later."""
+    group.wish("{window: 200000, compaction: {enabled: false}}")
+    assert group.summaries(150_000) == []
+    assert group.summaries(199_000)
+
+
+@pytest.mark.parametrize("group", ["claude"], indirect=True)
+def test_what_must_survive_reaches_the_summarizer(group: Group) -> None:
+    """It is told to keep the first and the latest request word for word, and where long results
+    lie; afterwards the memory is there anew, beside the summary."""
+    group.wish("{window: 200000}")
+    [file] = [group.living.home.group("scout").memory / "index.md"]
+    requests = group.work(150_000)
+    asked = next(n for n, request in enumerate(requests) if _asks_claude(request))
+    assert requests[asked].holds("The first request of a person and the latest one, word for word")
+    after = requests[-1]
+    assert after.holds("They worked on kettles.")
+    assert after.holds(file.read_text().strip())
+
+
+@pytest.mark.parametrize("group", ["claude"], indirect=True)
+def test_kept_results_are_named_to_the_summarizer(group: Group) -> None:
+    """By the paths of their files."""
+    group.wish("{window: 200000}")
+    model, run = group.living.model, HABITS["claude"].run
+    model.on = {"create a detailed summary": Say(SUMMARY)}
+    full = run("seq 1 150000")
+    assert isinstance(full, Call)
+    answers: list[Answer] = [full, replace(full, input_tokens=150_000)]
+    model.script(*answers)
+    with group.living.container() as shell:
+        shell.run(*group.living.client.headless(TASK))
+    [asked, *_] = [r for r in model.requests if r.generates and _asks_claude(r)]
+    kept = group.living.home.group("scout").files / ".pannier" / "spill" / "main"
+    first, _ = sorted(file.name for file in kept.iterdir())
+    last = asked.texts[-1].text
+    assert f"/workspace/agent/files/.pannier/spill/main/{first}" in last
