@@ -126,7 +126,7 @@ def _text(block: object) -> str | None:
     if isinstance(block, str):
         return block
     if isinstance(block, Mapping) and block.get("type") == "text":
-        return str(block.get("text", ""))
+        return str(block.get("text") or "")
     return None
 
 

@@ -26,7 +26,10 @@ _HELP = """\
 
 def main(words: Sequence[str]) -> int:
     """Run it; the exit status."""
-    given = _parser().parse_args(words)
+    parser = _parser()
+    given = parser.parse_args(words)
+    if given.compact and given.prompt:
+        parser.error("--compact takes no prompt")
     environ = environment()
     if given.thread:
         environ["PANNIER_THREAD"] = given.thread
