@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pannier_hook.spill import spilled_in
 from pannier_hook.unframing import read_back
 
 from .conftest import World
@@ -94,6 +96,21 @@ def test_hand_over(old_world: World) -> None:
     ]
     assert b"".join(e.body for e in found if e.kind == "stop") == log.read_bytes()
     assert found[-1].details["input"] == '{"a": 1}'
+
+
+def test_a_large_result(old_world: World) -> None:
+    """It goes into a file, whatever stands in it; a summary is told where."""
+    output = "é🙂\t\x01\"\\\n" * 20_000
+    told: dict[str, object] = {"tool_name": "x", "tool_response": {"a": [1.5, None], "b": output}}
+    settings = '{"spill_buffer": {"thresholds": {"x": 4000}}}'
+    answer = old_world.run("post-tool", "--client", "claude", stdin=told, PANNIER_CONTEXT=settings)
+    assert (answer.status, answer.err, answer.errors) == (0, "", [])
+    new = json.loads(answer.out)["hookSpecificOutput"]["updatedToolOutput"]
+    found = spilled_in(new["b"])
+    assert found
+    assert Path(found[0]).read_bytes() == output.encode()
+    assert new["a"] == [1.5, None]
+    assert found[0].encode() in old_world.run("pre-compact", "--client", "claude", stdin={}).out
 
 
 @pytest.mark.parametrize(
