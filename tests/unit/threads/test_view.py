@@ -192,6 +192,10 @@ def test_the_providers_own_count_is_that_of_the_last_call(threads: Threads) -> N
     assert not threads.seen().report.exact
     threads.say(*turn("3", person("e"), agent("f")))
     assert not threads.seen().report.exact
+    threads.say(TurnBegins("4"), person("g"), agent("h"), Usage("u4", input=7))
+    assert threads.seen().report.exact
+    threads.say(summary("t", "They talked on."))
+    assert not threads.seen().report.exact
 
 
 def test_what_was_spilled_is_told_with_its_file(threads: Threads) -> None:
