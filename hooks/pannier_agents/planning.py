@@ -15,7 +15,7 @@ from pannier_agents.cutting import boundaries, cut
 from pannier_agents.marks import Compacted, Failed, Marks, Pruned, Shortened
 from pannier_agents.memo import Memo
 from pannier_agents.messages import is_injected
-from pannier_agents.pruning import pruned
+from pannier_agents.pruning import pruned, trimmed
 from pannier_agents.settings import Pruning
 from pannier_agents.summarizing import Part
 from pannier_agents.view import View, request, task, view
@@ -223,7 +223,9 @@ def compacted(
 
 def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:
     """Without a model: the mildest of what makes it fit; the hardest, where nothing does."""
-    best = now
+    best = now = _with_short_summary(now, budget)
+    if now.used <= budget.most:
+        return now
     for rung, targets in _rungs(now, budget):
         for target in targets:
             best = _rung(now, rung, target, memory)
@@ -233,6 +235,17 @@ def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:
             if short.used <= target:
                 return short
     return best
+
+
+def _with_short_summary(now: Weighed, budget: Budget) -> Weighed:
+    """A summary that was written in a larger window keeps its beginning and its end."""
+    before = now.marks.get("compacted")
+    text = before["summary"] if before else ""
+    size = now.scale.times(tokens.of_content(text))
+    if before is None or size <= budget.summary:
+        return now
+    short = trimmed(text, len(text) * budget.summary // size)
+    return now.with_marks({**now.marks, "compacted": {**before, "summary": short}})
 
 
 def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int, ...]]]:
