@@ -86,7 +86,7 @@ def vars_of(settings: object) -> Any:
 
 def test_the_examples_of_the_page_are_accepted() -> None:
     """What somebody pastes works as it stands."""
-    full, off, mycel = map(read, examples())
+    full, off, mycel, *_ = map(read, examples())
     assert (full.window, full.compaction.idle_after) == (200_000, "12h")
     assert full.spill_buffer.thresholds["Grep"] == 30_000
     assert not off.pruning.trim_tool_results
