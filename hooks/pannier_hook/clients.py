@@ -46,6 +46,7 @@ class Client:
 
     __slots__ = (
         "angles_escaped",
+        "begins_late",
         "command",
         "dialect",
         "fresh",
@@ -86,6 +87,9 @@ class Client:
     command: str
     """The prompt by which the client compacts without a terminal, and which it then gives its model
     as well unless it is told not to; "" where it does not."""
+    begins_late: bool
+    """Whether the start of the context after a compaction is told only with the next prompt: a
+    session that ends before is resumed without one."""
     log: str
     """The kind of transcript that says whether the context holds the memory; "" where the session's
     starts say it."""
@@ -125,6 +129,7 @@ class Client:
         fresh: frozenset[str] = FRESH,
         state: str = "",
         angles_escaped: bool = False,
+        begins_late: bool = False,
         command: str = "",
         log: str = "",
         transcript: bool = False,
@@ -147,6 +152,7 @@ class Client:
         put(self, "fresh", fresh)
         put(self, "state", state)
         put(self, "angles_escaped", angles_escaped)
+        put(self, "begins_late", begins_late)
         put(self, "command", command)
         put(self, "log", log)
         put(self, "transcript", transcript)
@@ -216,7 +222,14 @@ _ROWS = (
         replaces=UPDATE,
     ),
     # `additionalContextLimit = 0` in its settings lifts the limit of 10,000 bytes.
-    Client("codex", state=".codex", transcript=True, goes_on=True, replaces=BLOCK),
+    Client(
+        "codex",
+        state=".codex",
+        begins_late=True,
+        transcript=True,
+        goes_on=True,
+        replaces=BLOCK,
+    ),
     # What its session start injects is lost on the next resume, so the first prompt carries it.
     Client(
         "gemini",

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .request import Request
 
 
-_NOT_FRESH = frozenset({"resume", "fork"})
+_RESUME = "resume"
+_NOT_FRESH = frozenset({_RESUME, "fork"})
 
 
 def session_start(options: Options, client: Client, request: Request) -> str:
@@ -25,6 +26,8 @@ def session_start(options: Options, client: Client, request: Request) -> str:
     """
     source = options.source or request.source
     if source not in client.fresh:
+        if source == _RESUME and client.begins_late and request.session:
+            return _owed(options, client, request.session)
         if source in _NOT_FRESH:
             return ""
         raise ValueError(
@@ -34,11 +37,36 @@ def session_start(options: Options, client: Client, request: Request) -> str:
             "or with --source startup"
         )
     if client.injects_on == SESSION_START:
+        if client.begins_late and request.session:
+            return _owed(options, client, request.session) or injection(options, client)
         return injection(options, client)
     from .marks import Marks
 
     Marks(options.home, client.state).leave(request.session)
     return ""
+
+
+def compacted(options: Options, client: Client, request: Request) -> None:
+    """Remember that the session's context has lost the memory, where nobody else will tell that in
+    time. Raises OSError."""
+    if client.begins_late and request.session:
+        from .marks import Marks
+
+        Marks(options.home, client.state).leave(request.session)
+
+
+def _owed(options: Options, client: Client, session: str) -> str:
+    """The memory, if a compaction took it out of the session's context, else ""."""
+    from .marks import Marks
+
+    marks = Marks(options.home, client.state)
+    if not marks.take(session):
+        return ""
+    try:
+        return injection(options, client)
+    except BaseException:
+        marks.leave(session)
+        raise
 
 
 def user_prompt(options: Options, client: Client, request: Request) -> str:

@@ -114,6 +114,8 @@ def _own_words(options: Options, client: Client, request: Request) -> str:
         return context.user_prompt(options, client, request)
     if options.event == "pre-compact" and client.guides_summary:
         return _guidance(options)
+    if options.event == "post-compact":
+        context.compacted(options, client, request)
     return ""
 
 

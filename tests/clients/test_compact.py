@@ -12,6 +12,7 @@ import pytest
 from pannier import clients
 from pannier.endpoint.answers import Fail, Say
 from pannier.engine import Engine
+from pannier.errors import VerifyError
 from pannier.paths import Home
 from pannier.serve.daemon import Daemon, RealClock
 from pannier.serve.log import Event
@@ -19,6 +20,7 @@ from pannier.serve.machine import _World
 from pannier.serve.state import new_report, take_place
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import open_store, threads_file
+from pannier.verify.shell import EventShell
 
 from .living import Living, living
 from .stories import _until
@@ -82,7 +84,8 @@ def served(home: Home, hours: float = 0.0) -> Iterator[Served]:
 
 @pytest.fixture
 def group(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Living:
-    found = living(engine, folder / request.node.name, clients.CLIENTS["claude"])
+    client = getattr(request, "param", "claude")
+    found = living(engine, folder / request.node.name, clients.CLIENTS[client])
     wish = "context: {compaction: {idle_after: 12h, min_messages: 4}}\n"
     with found.home.group("scout").settings.open("a") as settings:
         settings.write(wish)
@@ -114,6 +117,48 @@ def test_an_idle_thread_is_compacted_once(group: Living) -> None:
         assert last.holds(SUMMARY)
         assert last.holds("BEGIN PANNIER MEMORY")
         assert not last.holds("It boils.")
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_an_idle_thread_of_codex_s_is_compacted_once(group: Living) -> None:
+    """By the protocol of its terminal. What a person said stays in its context word for word."""
+    turn, resume = group.client.headless, group.client.resume
+    assert resume is not None
+    with group.container("up") as shell, served(group.home) as daemon:
+        shell.run(*turn("The kettle is on."))
+        daemon.after(hours=0)
+        shell.run(*resume("It boils.", session(group)))
+        group.model.script(Say(SUMMARY))
+        asked = len(group.model.requests)
+        assert daemon.after(hours=13) == ["compaction.started", "compaction.done"]
+        [request] = group.model.since(asked)
+        assert request.body["input"][-1]["type"] == "compaction_trigger"
+        assert [m.kind for m in messages(group)].count("compaction") == 1
+        assert daemon.after(hours=13) == []
+
+        shell.run(*resume("Is it still hot?", session(group)))
+        last = group.model.requests[-1]
+        assert SUMMARY in [item.get("encrypted_content") for item in last.body["input"]]
+        assert last.holds("BEGIN PANNIER MEMORY")
+        assert last.holds("It boils.")
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_codex_that_cannot_compact_says_why(group: Living) -> None:
+    """A session that is not there, and a model that refuses: status 1, and the reason."""
+    with group.container() as shell:
+        _refused(shell, "no rollout", "01a22a72-0000-7000-8000-000000000000")
+        shell.run(*group.client.headless("The kettle is on."))
+        logs = sorted(group.state.glob(".codex/sessions/*/*/*/rollout-*.jsonl"))
+        group.model.on = {"The kettle is on.": Fail(400, "no summary today")}
+        _refused(shell, "no summary today", logs[-1].stem[-36:])
+
+
+def _refused(shell: EventShell, why: str, session: str) -> None:
+    with pytest.raises(VerifyError) as refused:
+        shell.run("codex-compact", session)
+    assert "codex-compact: " in refused.value.hint
+    assert why in refused.value.hint
 
 
 def test_a_summary_that_fails_is_tried_three_times(group: Living) -> None:

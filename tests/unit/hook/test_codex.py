@@ -11,6 +11,8 @@ from pannier_hook.options import Options
 from pannier_hook.request import Request
 from pannier_hook.telling import tell
 
+from .conftest import World
+
 
 def _stop(folder: Path, **told: object) -> list[events.Event]:
     options = Options({"HOME": str(folder), "PANNIER_SPOOL": str(folder / "spool")})
@@ -34,3 +36,31 @@ def test_a_sub_agents_stop_hands_over_its_own_transcript(tmp_path: Path) -> None
     assert event.body == b'{"inner":1}\n'
     [event] = _stop(tmp_path, **told)
     assert (event.session, event.agent, event.body) == ("s", "", b'{"own":1}\n')
+
+
+def _told(event: str, **more: str) -> dict[str, object]:
+    return {"hook_event_name": event, "session_id": "s-1", "transcript_path": "/nowhere", **more}
+
+
+def test_a_session_that_ended_after_a_compaction_gets_the_memory_on_its_resume(
+    world: World,
+) -> None:
+    """A compaction drops the memory, and Codex tells of the new context only with the next prompt;
+    in another process it tells of a resume alone. The memory comes once."""
+    compacted = ("post-compact", "--client", "codex")
+    assert world.start("codex", "resume").context == ""
+    assert world.run(*compacted, stdin=_told("PostCompact", trigger="manual")).out == b""
+    assert "Atlas" in world.start("codex", "resume").context
+    assert world.start("codex", "resume").context == ""
+
+    world.run(*compacted, stdin=_told("PostCompact", trigger="auto"))
+    assert "Atlas" in world.start("codex", "compact").context
+    assert world.start("codex", "resume").context == ""
+    assert "Atlas" in world.start("codex", "compact").context
+
+
+def test_another_session_s_compaction_is_none_of_its_own(world: World) -> None:
+    """By the session's id."""
+    told = {**_told("PostCompact"), "session_id": "s-2"}
+    world.run("post-compact", "--client", "codex", stdin=told)
+    assert world.start("codex", "resume").context == ""
