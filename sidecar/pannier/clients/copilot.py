@@ -17,6 +17,7 @@ from pannier.clients.client import (
     Traces,
     hook_command,
 )
+from pannier.clients.copilot_context import context
 from pannier.paths import AGENT_ROOT, RUN_ROOT
 
 NAME = "copilot"
@@ -169,4 +170,5 @@ CLIENT = Client(
         TELLS_LITTLE.format("Copilot CLI"),
     ),
     traces=TRACES,
+    context=context,
 )

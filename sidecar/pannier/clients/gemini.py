@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 from pannier.clients.client import Client, Endpoint, Link, Shell, Terminal, Traces, hook_command
-from pannier.clients.gemini_context import THRESHOLD, context, fraction
+from pannier.clients.gemini_context import ITS_LIMIT, LIMIT, THRESHOLD, context, fraction
 from pannier.clients.transcripts import gemini as transcript
 from pannier.clients.transcripts.gemini_records import decode
 from pannier.errors import VerifyError
@@ -61,8 +61,9 @@ def default_settings() -> dict[str, object]:
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "ide": {"hasSeenNudge": True},
-        # A number, once the variable is put in.
+        # Numbers, once the variables are put in.
         "model": {"compressionThreshold": f"${{{THRESHOLD}:-{fraction(ContextSettings())}}}"},
+        "tools": {"truncateToolOutputThreshold": f"${{{LIMIT}:-{ITS_LIMIT}}}"},
         "security": {
             "folderTrust": {"enabled": False},
             # Set by the program that starts the client (images/gemini/gemini).

@@ -6,7 +6,7 @@ Pure.
 from __future__ import annotations
 
 from pannier.clients.client import ContextPlan, Effect
-from pannier.clients.effects import UNPRUNED, fires_at
+from pannier.clients.effects import UNPRUNED, fires_at, own_limit, shell_threshold
 from pannier.settings import ContextSettings
 
 WINDOW = 1_048_576
@@ -14,8 +14,9 @@ WINDOW = 1_048_576
 THRESHOLD = "PANNIER_GEMINI_COMPRESSION"
 """Environment variable with the part of its window at which the client compresses."""
 ITS_THRESHOLD = 0.5
+LIMIT = "PANNIER_GEMINI_OUTPUT"
+"""The same with the characters of a command's output above which it uses a file of its own."""
 ITS_LIMIT = 40_000
-"""Characters of a command's output, above which it keeps the output in a file of its own."""
 
 
 def fraction(settings: ContextSettings) -> str:
@@ -26,8 +27,12 @@ def fraction(settings: ContextSettings) -> str:
 
 
 def context(settings: ContextSettings) -> ContextPlan:
-    """By `model.compressionThreshold`, as measured with the version in the image."""
-    return ContextPlan({THRESHOLD: fraction(settings)}, (*_compaction(), UNPRUNED, *_spill()))
+    """By values of its settings, which the image takes from variables."""
+    environment = {THRESHOLD: fraction(settings)}
+    limit = shell_threshold(settings) if settings.spill_buffer.enabled else None
+    if limit is not None and limit > ITS_LIMIT:
+        environment[LIMIT] = str(limit)
+    return ContextPlan(environment, (*_compaction(), UNPRUNED, *_spill(limit)))
 
 
 def _compaction() -> tuple[Effect, ...]:
@@ -51,14 +56,9 @@ def _compaction() -> tuple[Effect, ...]:
     )
 
 
-def _spill() -> tuple[Effect, ...]:
-    what = "by the hook after each tool (AfterTool)"
-    return (
-        Effect("spill_buffer", "yes", what),
-        Effect(
-            "spill_buffer.thresholds",
-            "partly",
-            f"{what}; a command's output of more than {ITS_LIMIT:,} characters Gemini CLI puts "
-            "into a file of its own, also where the threshold is higher",
-        ),
-    )
+def _spill(limit: int | None) -> tuple[Effect, ...]:
+    how = "by the hook after each tool (AfterTool)"
+    thresholds = Effect("spill_buffer.thresholds", "yes", how)
+    if limit is None:
+        thresholds = own_limit("Gemini CLI", ITS_LIMIT, "characters", how)
+    return Effect("spill_buffer", "yes", how), thresholds

@@ -15,10 +15,13 @@
 import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
-import { link, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises"
+import { link, lstat, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises"
 import { homedir } from "node:os"
 import { join } from "node:path"
 
+import { leastThreshold, prune, settingsOf, tuneConfig, tunerOf } from "./pannier-context.js"
+
+const CONTEXT = new URL("./pannier-context.json", import.meta.url)
 const HOOK = "/usr/local/bin/pannier-hook"
 const HOOK_MS = 10_000
 const SERVER_MS = 2_000
@@ -59,7 +62,10 @@ export default async ({ client }) => {
   }
 
   const tell = inOrder(complain)
-  const turns = turnsOf(tell, speakerOf(client, ask))
+  const settings = await contextSettings(complain)
+  const turns = turnsOf(tell, speakerOf(client, ask), leastThreshold(settings))
+  const tuneModel = tunerOf(settings)
+  let ours = {}
 
   return {
     ...Object.fromEntries(Object.entries(turns).map(([name, act]) => [name, guarded(act)])),
@@ -69,13 +75,19 @@ export default async ({ client }) => {
 
     config: guarded(async (config) => {
       openContainer(config)
+      tuneConfig(config, settings)
+      ours = config
       await wantChoice(config)
     }),
+
+    // Before each request; whether to compact is asked after it.
+    "chat.params": guarded(async ({ model }) => tuneModel(model, ours.compaction?.reserved)),
 
     // OpenCode calls this before the next one, for each request of an agent.
     "experimental.chat.messages.transform": guarded(async (_input, { messages }) => {
       const first = messages[0]
       if (first) contexts.set(first.info.sessionID, contextFrom(first))
+      prune(messages, settings)
     }),
 
     "experimental.chat.system.transform": guarded(async ({ sessionID }, { system }) => {
@@ -130,8 +142,19 @@ function speakerOf(client, ask) {
   }
 }
 
-/** What the plugin hears of turns, and tells the hook. */
-function turnsOf(tell, speaker) {
+/** The group's settings for its context. */
+async function contextSettings(complain) {
+  const defaults = JSON.parse(await readFile(CONTEXT, "utf8"))
+  try {
+    return settingsOf(defaults, JSON.parse(process.env.PANNIER_CONTEXT || "{}"))
+  } catch (problem) {
+    complain(`PANNIER_CONTEXT: ${problem}`)
+    return defaults
+  }
+}
+
+/** What the plugin hears of turns, and tells the hook. A result of no more than `least` bytes is never too large. */
+function turnsOf(tell, speaker, least) {
   /** By session: its open turn. */
   const open = new Map()
   const latest = new Map()
@@ -190,8 +213,19 @@ function turnsOf(tell, speaker) {
       latest.set(sessionID, text)
     },
 
-    "experimental.session.compacting": async ({ sessionID }) => {
-      tell("pre-compact", about(sessionID, {}))
+    "experimental.session.compacting": async ({ sessionID }, { context }) => {
+      const guidance = await tell("pre-compact", about(sessionID, {}))
+      if (guidance) context.push(guidance)
+    },
+
+    // The hook may give another text for a large result. It tells the sidecar of the call at once.
+    "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
+      const place = await placeOf(result, least)
+      if (!place && !(Buffer.byteLength(result.output ?? "") > least)) return
+      const call = { tool_name: tool, tool_input: args, tool_use_id: callID, ...place, tool_response: result.output }
+      const text = await tell("post-tool", about(sessionID, call))
+      if (text !== undefined) open.get(sessionID)?.calls.add(callID)
+      if (text) result.output = text
     },
 
     event: async ({ event: { type, properties } }) => {
@@ -200,7 +234,17 @@ function turnsOf(tell, speaker) {
   }
 }
 
-/** Calls the hook for one event after the other, in the order of telling. Gives what it prints; "" if that failed. */
+/** Where OpenCode keeps a result itself, of which it gives only a part. */
+async function placeOf({ metadata }, least) {
+  const path = metadata?.truncated && metadata.outputPath
+  const size = path ? await stat(path).then((status) => status.size, () => 0) : 0
+  return size > least ? { persistedOutputPath: path, persistedOutputSize: size } : undefined
+}
+
+/**
+ * Calls the hook for one event after the other, in the order of telling. Gives what it prints; undefined if that
+ * failed.
+ */
 function inOrder(complain) {
   let last = Promise.resolve("")
   return (event, details) => {
@@ -211,7 +255,6 @@ function inOrder(complain) {
         return event && (await callHook(event, await details))
       } catch (problem) {
         complain(problem)
-        return ""
       }
     })()
     return last

@@ -19,11 +19,14 @@ from pannier.clients.client import (
     Terminal,
     Traces,
 )
+from pannier.clients.opencode_context import context, default_settings
 from pannier.paths import RUN_ROOT
 
 NAME = "opencode"
 MANAGED = "/etc/opencode"
 PLUGIN = f"{MANAGED}/pannier.js"
+CONTEXT = f"{MANAGED}/pannier-context"
+"""A module of the plugin's, and its data: without the suffixes."""
 CONFIG = ".config/opencode"
 LIBRARY = "/opt/opencode/plugin"
 """The library for plugins, as npm installed it in the image."""
@@ -145,6 +148,10 @@ def _endpoint(url: str) -> Endpoint:
     return Endpoint(environment={"OPENCODE_CONFIG_CONTENT": json.dumps(settings)})
 
 
+def _ours(name: str) -> str:
+    return (files("pannier.clients") / name).read_text(encoding="utf-8")
+
+
 TRACES = Traces(databases=(".local/share/opencode/opencode.db",))
 """OpenCode 1.18 keeps every session in there."""
 
@@ -157,7 +164,9 @@ CLIENT = Client(
     instructions_file="AGENTS.md",
     baked={
         f"{MANAGED}/opencode.json": _json(managed_settings()),
-        PLUGIN: (files("pannier.clients") / "opencode.js").read_text(encoding="utf-8"),
+        PLUGIN: _ours("opencode.js"),
+        f"{CONTEXT}.js": _ours("opencode_context.js"),
+        f"{CONTEXT}.json": _json(default_settings()),
     },
     # OpenCode installs its library here unless it finds it, and waits for that.
     skeleton={
@@ -182,4 +191,5 @@ CLIENT = Client(
         TELLS_LITTLE.format("OpenCode"),
     ),
     traces=TRACES,
+    context=context,
 )

@@ -16,7 +16,9 @@ from pannier.clients.client import (
     Traces,
     hook_command,
 )
+from pannier.clients.qwen_context import context, default_settings
 from pannier.paths import AGENT_ROOT, RUN_ROOT
+from pannier.settings import ContextSettings
 
 NAME = "qwen"
 ETC = "/etc/qwen-code"
@@ -76,16 +78,6 @@ def _hook(event: str) -> dict[str, object]:
     name = f"pannier {event}"
     entry = {"type": "command", "name": name, "command": command, "timeout": HOOK_SECONDS}
     return {"hooks": [entry]}
-
-
-def default_settings() -> dict[str, object]:
-    """What holds as long as a person's or a project's settings say nothing else."""
-    return {
-        "general": {"enableAutoUpdate": False},
-        "privacy": {"usageStatisticsEnabled": False},
-        "telemetry": {"enabled": False},
-        "ide": {"hasSeenNudge": True},
-    }
 
 
 def _startup(shell: Shell) -> None:
@@ -180,7 +172,7 @@ CLIENT = Client(
     instructions_file="QWEN.md",
     baked={
         f"{ETC}/settings.json": _json(managed_settings()),
-        f"{ETC}/system-defaults.json": _json(default_settings()),
+        f"{ETC}/system-defaults.json": _json(default_settings(ContextSettings())),
     },
     skeleton={".qwen/QWEN.md": Link(f"{RUN_ROOT}/instructions/QWEN.md")},
     endpoint=_endpoint,
@@ -199,4 +191,6 @@ CLIENT = Client(
     decode=_decode,
     notes=(TELLS_LITTLE.format("Qwen Code"),),
     traces=TRACES,
+    context=context,
+    compact=lambda session: _again("/compress", session),
 )

@@ -8,9 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pannier.clients.client import Link, hook_command
 from pannier.clients.copilot import CLIENT
 from pannier.engine.recipes import data_dir
+from pannier.settings import ContextSettings
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import USER_PROMPT
 
@@ -108,3 +111,28 @@ def test_starter_becomes_the_client(tmp_path: Path) -> None:
     assert parent == str(os.getpid())
     assert words[:-3] == ["--add-dir", "/workspace", "--disable-client-telemetry"]
     assert words[-3:] == ["-p", "a  b*", ""]
+
+
+@pytest.mark.parametrize(
+    ("said", "variables"),
+    [
+        ({}, {"BACKGROUND_COMPACTION_THRESHOLD": "0.7000"}),
+        ({"compaction": {"enabled": False}}, {}),
+        (
+            {"window": 64_000, "compaction": {"trigger_percent": 90}},
+            {"BACKGROUND_COMPACTION_THRESHOLD": "0.7440", "PROVIDER_MAX_PROMPT_TOKENS": "64000"},
+        ),
+        (
+            {"compaction": {"enabled": False}, "spill_buffer": {"thresholds": {"Bash": 50_000}}},
+            {"LARGE_OUTPUT_THRESHOLD_BYTES": "50000"},
+        ),
+        (
+            {"compaction": {"enabled": False}, "spill_buffer": {"thresholds": {"shell": 10_000}}},
+            {},
+        ),
+    ],
+)
+def test_context(said: dict[str, object], variables: dict[str, str]) -> None:
+    """Its variables for the point of compaction, the window, and its own limit of an output."""
+    environment = CLIENT.context(ContextSettings.model_validate(said)).environment
+    assert environment == {f"COPILOT_{name}": value for name, value in variables.items()}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pannier.clients.client import HOOK_PROGRAM, Link
-from pannier.clients.opencode import CLIENT, PLUGIN
+from pannier.clients.opencode import CLIENT, CONTEXT, PLUGIN
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import PLAIN, answer
 
@@ -39,9 +39,11 @@ const client = {
 const { default: load } = await import(plugin)
 const hooks = await load({ client })
 const results = []
-for (const { hook, input, output } of steps) {
-  await (hook === "config" ? hooks.config(output) : hooks[hook](input, output))
-  results.push(output)
+for (const { hook, input, output, times = 1 } of steps) {
+  for (let time = 0; time < times; time++) {
+    await (hook === "config" ? hooks.config(output) : hooks[hook](input, output))
+  }
+  results.push(output ?? input)
 }
 console.log(JSON.stringify({ results, logged }))
 """
@@ -65,10 +67,14 @@ def managed() -> dict[str, Any]:
     return settings
 
 
-def plugin_text() -> str:
-    text = CLIENT.baked[PLUGIN]
+def baked(path: str) -> str:
+    text = CLIENT.baked[path]
     assert isinstance(text, str)
     return text
+
+
+def plugin_text() -> str:
+    return baked(PLUGIN)
 
 
 def test_the_plugin_is_registered_where_it_is_baked() -> None:
@@ -169,6 +175,10 @@ def place(tmp_path: Path) -> Place:
     (tmp_path / "pannier.mjs").write_text(
         plugin_text().replace(HOOK_PROGRAM, str(tmp_path / "hook"))
     )
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    for suffix in (".js", ".json"):
+        name = Path(CONTEXT).name + suffix
+        (tmp_path / name).write_text(baked(CONTEXT + suffix))
     found.hook("cat >>calls; echo >>calls; echo memory $(wc -l <calls)")
     return found
 

@@ -13,6 +13,7 @@ import pytest
 from pannier.clients.client import Link, hook_command
 from pannier.clients.qwen import CLIENT
 from pannier.engine.recipes import data_dir
+from pannier.settings import ContextSettings
 from pannier_hook.clients import CLIENTS as HOOK
 
 STARTER = data_dir() / "images" / "qwen" / "qwen"
@@ -125,7 +126,10 @@ def test_endpoint() -> None:
 def _start(tmp_path: Path, **environment: str) -> list[str]:
     """What the starter becomes: its words, and the environment that it added."""
     node = tmp_path / "node"
-    node.write_text('#!/bin/sh\nprintf "%s\\n" "$SANDBOX" "$QWEN_CODE_CLI" $PPID "$@"\n')
+    node.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$SANDBOX" "$QWEN_CODE_CLI" $PPID "$@"; '
+        'cat "${QWEN_CODE_SYSTEM_DEFAULTS_PATH:-/dev/null}"\n'
+    )
     node.chmod(0o755)
     script = STARTER.read_text()
     assert script.count("/opt/node/bin/node") == 1
@@ -156,3 +160,44 @@ def test_starter_becomes_the_client(tmp_path: Path) -> None:
 def test_starter_keeps_what_is_set(tmp_path: Path) -> None:
     """Who calls the container otherwise is not overruled."""
     assert _start(tmp_path, SANDBOX="mine")[0] == "mine"
+    own = tmp_path / "own.json"
+    own.write_text("mine\n")
+    said = {"PANNIER_QWEN_DEFAULTS": "{}", "TMPDIR": str(tmp_path)}
+    assert _start(tmp_path, QWEN_CODE_SYSTEM_DEFAULTS_PATH=str(own), **said)[-1] == "mine"
+
+
+def test_starter_hands_on_defaults(tmp_path: Path) -> None:
+    """Defaults in a variable are those of the client, however often it is started."""
+    said = {"PANNIER_QWEN_DEFAULTS": '{"a": "b c"}', "TMPDIR": str(tmp_path)}
+    assert _start(tmp_path, **said)[-1] == '{"a": "b c"}'
+    assert _start(tmp_path, **said)[-1] == '{"a": "b c"}'
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "node",
+        "pannier-qwen-defaults.json",
+        "qwen",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "threshold", "window"),
+    [
+        ({}, 0.7, None),
+        ({"compaction": {"trigger_percent": 55}}, 0.55, None),
+        ({"window": 100_000, "compaction": {"reserve_tokens": 40_000}}, 0.6, 100_000),
+        ({"compaction": {"enabled": False}}, None, None),
+    ],
+)
+def test_when_it_compacts(
+    said: dict[str, object], threshold: float | None, window: int | None
+) -> None:
+    """As the group says: by the image's defaults, else by others in their place. All else in them
+    stays."""
+    environment = CLIENT.context(ContextSettings.model_validate(said)).environment
+    baked = _baked("system-defaults")
+    defaults = json.loads(environment["PANNIER_QWEN_DEFAULTS"]) if environment else baked
+    assert defaults.get("context", {}).get("autoCompactThreshold") == threshold
+    model = defaults.get("model", {}).get("generationConfig", {})
+    assert model.get("contextWindowSize") == window
+    assert {name: baked[name] for name in ("general", "privacy", "telemetry", "ide")} == {
+        name: defaults[name] for name in ("general", "privacy", "telemetry", "ide")
+    }
