@@ -69,6 +69,8 @@ class CompactionWork:
         self._running: dict[str, _Running] = {}
         self._later: dict[str, float] = {}
         """Threads on which somebody was at work, and when to look again."""
+        self._short: dict[str, tuple[int, int]] = {}
+        """Threads in which too little was said: after which message, and how many were wanted."""
         self._hindrances = Hindrances(
             "compaction.stuck", "compaction.goes_on", "idle threads are looked after again"
         )
@@ -112,8 +114,9 @@ class CompactionWork:
             tries = still(tries, found, broken)
             self._remember(_mended(store, tries, found, rules))
             self._later = {p.key: self._later[p.key] for p in found if p.key in self._later}
+            self._short = {p.key: self._short[p.key] for p in found if p.key in self._short}
             wanted = self._wanted(found, rules)
-            worth = (p for p in wanted if is_worth_it(store, p.session, rules[p.group].least))
+            worth = (p for p in wanted if self._is_worth_it(store, p, rules[p.group].least))
             for pause in islice(worth, _MOST_ASKED):
                 if len(self._running) < MOST_AT_ONCE:
                     yield from self._try(pause, engine)
@@ -130,6 +133,16 @@ class CompactionWork:
                 and self.now() >= self._later.get(pause.key, 0.0)
             ):
                 yield pause
+
+    def _is_worth_it(self, store: Store, pause: Pause, least: int) -> bool:
+        """Asked once in a pause: many threads stay short for ever."""
+        known = (pause.said, least)
+        if self._short.get(pause.key) == known:
+            return False
+        worth = is_worth_it(store, pause.session, least)
+        if not worth:
+            self._short[pause.key] = known
+        return worth
 
     def _told(self) -> set[tuple[str, str]]:
         """Groups and threads for which a message waits: soon there is more to say."""

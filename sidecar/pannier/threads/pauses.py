@@ -26,15 +26,17 @@ JOIN sessions ON sessions.id = last.session
 JOIN scopes ON scopes.id = sessions.scope
 WHERE thread.grp = ? AND thread.deleted = 0 ORDER BY thread.name
 """
-# From where the session stands through what was said before, to its last summary.
+# From where the session stands through what was said before, to its last summary; no further than
+# it takes: without a join outside, SQLite goes on only as rows are asked for.
 _CONTEXT = f"""
-WITH RECURSIVE context (node, next, what) AS (
-    SELECT id, parent, kind FROM messages
+WITH RECURSIVE context (next, what, counts) AS (
+    SELECT parent, kind, {_SAID} FROM messages
         WHERE id = (SELECT message FROM tips WHERE session = ? AND inner = '')
     UNION ALL
-    SELECT id, parent, kind FROM context JOIN messages ON id = next WHERE what != 'compaction'
+    SELECT parent, kind, {_SAID} FROM context JOIN messages ON id = next
+        WHERE what != 'compaction'
 )
-SELECT 1 FROM context JOIN messages ON id = node WHERE {_SAID} LIMIT ?
+SELECT 1 FROM context WHERE counts LIMIT ?
 """
 
 

@@ -159,7 +159,21 @@ def test_a_failure_is_said_with_its_reason_and_tried_later(stage: Stage) -> None
     assert stage.round(later=FIRST_PAUSE) == [(STARTED, "scout")]
 
 
-def test_one_at_a_time_for_a_group_and_few_for_all(stage: Stage) -> None:
+def test_of_a_group_one_thread_at_a_time(stage: Stage) -> None:
+    """They share the client's HOME, and the provider's patience."""
+    stage.say()
+    stage.say(thread="planning", at=SAID_AT + 1)
+    (stage.folder / "wait").touch()
+    assert stage.round() == [(STARTED, "scout")]
+    assert stage.round() == []
+    (stage.folder / "wait").unlink()
+    stage.wait()
+    assert stage.round() == [(DONE, "scout"), (STARTED, "scout")]
+    stage.wait()
+    assert stage.begun == ["scout/main", "scout/planning"]
+
+
+def test_of_all_groups_two_at_a_time(stage: Stage) -> None:
     """The next one begins when one has ended."""
     stage.rules = {"scout": RULE, "other": RULE, "third": RULE}
     for at, group in enumerate(stage.rules):
