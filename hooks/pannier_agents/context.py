@@ -40,6 +40,8 @@ from pannier_hook.spool import report
 
 _LEAST_MORE = 1.2
 """A request that was too long has at least so many times the tokens that were estimated."""
+_MOST_RETRIES = 3
+"""How often one request is sent again, each time with less."""
 _MOST_SESSIONS = 256
 """Of so many something is remembered in the process."""
 
@@ -102,14 +104,16 @@ class Context(AgentMiddleware[Any, Any, Any]):
         sending = asked(self._sending(request))
         if sending is None:
             return handler(request)
-        try:
-            response = handler(request.override(messages=sending.messages))
-        except Exception as problem:
-            less = asked(self._less(request, sending, problem))
-            if less is None:
-                raise
-            sending, response = less, handler(request.override(messages=less.messages))
-        return self._sent(request, sending, response)
+        for _ in range(_MOST_RETRIES):
+            try:
+                response = handler(request.override(messages=sending.messages))
+                return self._sent(request, sending, response)
+            except Exception as problem:
+                less = asked(self._less(request, sending, problem))
+                if less is None:
+                    raise
+                sending = less
+        return self._sent(request, sending, handler(request.override(messages=sending.messages)))
 
     async def awrap_model_call(
         self,
@@ -119,13 +123,16 @@ class Context(AgentMiddleware[Any, Any, Any]):
         sending = await asked_without_waiting(self._sending(request))
         if sending is None:
             return await handler(request)
-        try:
-            response = await handler(request.override(messages=sending.messages))
-        except Exception as problem:
-            less = await asked_without_waiting(self._less(request, sending, problem))
-            if less is None:
-                raise
-            sending, response = less, await handler(request.override(messages=less.messages))
+        for _ in range(_MOST_RETRIES):
+            try:
+                response = await handler(request.override(messages=sending.messages))
+                return self._sent(request, sending, response)
+            except Exception as problem:
+                less = await asked_without_waiting(self._less(request, sending, problem))
+                if less is None:
+                    raise
+                sending = less
+        response = await handler(request.override(messages=sending.messages))
         return self._sent(request, sending, response)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> Update:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,13 @@ import pytest
 
 from pannier_agents.settings import ContextSettings
 from tests.unit.agents.conftest import Folders
+from tests.unit.agents.courses import Course
 from tests.unit.agents.runs import changed, compactions, flaws, harbour
 from tests.unit.agents.scripted import WINDOW, ScriptedModel
 
 CALLS = 2_000
+SECONDS = float(os.environ.get("PANNIER_LONG_SECONDS", "60"))
+"""How long random courses are tried."""
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.7])
@@ -44,3 +49,16 @@ async def _two_thousand(folder: Path, factor: float) -> None:
         # Of 100 requests, 80 at least are the request before and what is new.
         assert len(breaks) <= 0.2 * CALLS * max(1.0, factor)
         assert changed(await here.stored()) == []
+
+
+def test_many_random_courses(tmp_path: Path) -> None:
+    """As many as the time allows: see the same in tests/unit."""
+    group = Folders(tmp_path).group()
+    until = time.monotonic() + SECONDS
+    done = 0
+    while time.monotonic() < until:
+        seed = 1_000 + done
+        assert Course(seed, group).run(200) == [], f"seed {seed}"
+        done += 1
+    print(f"\n{done} courses of 200 steps")
+    assert done >= 10

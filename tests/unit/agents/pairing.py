@@ -63,10 +63,7 @@ def _in_messages(messages: Sequence[BaseMessage]) -> Iterator[str]:
     if isinstance(said[-1], AIMessage):
         yield "the last message is the model's own"
     yield from _twice("message", [one.id for one in said if one.id])
-    calls = [
-        str(call["id"]) for one in said if isinstance(one, AIMessage) for call in one.tool_calls
-    ]
-    yield from _twice("call", calls)
+    yield from _twice("call", [id for one in said for id in _calls(one)])
     waiting: set[str] = set()
     for place, message in enumerate(said):
         if isinstance(message.content, list):
@@ -79,13 +76,18 @@ def _in_messages(messages: Sequence[BaseMessage]) -> Iterator[str]:
             continue
         if waiting:
             yield f"{place}: no result directly after the calls {sorted(waiting)}"
-        waiting = set()
-        if isinstance(message, AIMessage):
-            waiting = {str(call["id"]) for call in message.tool_calls}
+        waiting = set(_calls(message))
         if not waiting and not message.content:
             yield f"{place}: a message of type {message.type} without content"
     if waiting:
         yield f"at the end: no result for the calls {sorted(waiting)}"
+
+
+def _calls(message: BaseMessage) -> list[str]:
+    """The ids of its calls, those among them whose arguments could not be read."""
+    if not isinstance(message, AIMessage):
+        return []
+    return [str(call["id"]) for call in (*message.tool_calls, *message.invalid_tool_calls)]
 
 
 def _in_anthropic(payload: Json) -> Iterator[str]:
