@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,3 +44,9 @@ def problems(messages: Sequence[BaseMessage]) -> list[str]:
     for name, (check, build) in PAYLOADS.items():
         found.extend(f"{name}: {one}" for one in check(build(messages)))
     return found
+
+
+def bodies(messages: Sequence[BaseMessage]) -> list[str]:
+    """The messages of each payload as JSON."""
+    payloads = [build(messages) for _, build in PAYLOADS.values()]
+    return [json.dumps(one.get("messages") or one["input"], default=str) for one in payloads]

@@ -7,14 +7,15 @@ stands in each, and what was sent stays the beginning of what is sent next.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import BaseMessage
 
 from pannier_agents import checkpoints, rollback
 from pannier_agents.context import compact
@@ -79,20 +80,29 @@ def test_a_model_that_reports_nothing(folders: Folders, tmp_path: Path) -> None:
 
 
 def test_the_prefix_stays(folders: Folders, tmp_path: Path) -> None:
-    """Each request begins with the whole request before, but where there was a compaction or a
-    step of pruning, of which each makes room that is worth it."""
+    """Each request begins with the whole request before, in what the providers' packages send as
+    well, but where there was a compaction or a step of pruning, of which each makes room that is
+    worth it."""
+    bodies: list[list[str]] = []
+
+    def keep(messages: Sequence[BaseMessage]) -> list[str]:
+        bodies.append(payloads.bodies(messages))
+        return []
 
     async def story() -> None:
-        async with harbour(tmp_path / "t.db", folders.group()) as here:
+        asked = model(check=keep)
+        async with harbour(tmp_path / "t.db", folders.group(), asked=asked) as here:
             await here.work(0, 40)
             sent = here.model.log.sent
             steps = len(here.model.log.breaks()) - well(here.summarizer)
             print(f"\n{len(sent)} requests, {well(here.summarizer)} summaries, {steps} steps")
-            room = sum(
-                before.tokens - after.tokens
-                for before, after in pairwise(sent)
-                if after.share < 1 and after.tokens < before.tokens
-            )
+            room = 0
+            for before, after, old, new in zip(sent, sent[1:], bodies, bodies[1:], strict=False):
+                if after.share < 1:
+                    room += max(0, before.tokens - after.tokens)
+                    continue
+                for body, longer in zip(old, new, strict=True):
+                    assert longer.startswith(body.removesuffix("]"))
             assert steps * SMALL * 0.05 <= room
 
     run(story())
