@@ -19,7 +19,8 @@ def result(id: str) -> ToolMessage:
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[BaseMessage]:
-    """Turns with parallel calls, whose results may come in any order; ids may be used again."""
+    """Turns with parallel calls, whose results may come in any order, with what a person says in
+    between; ids may be used again."""
     history: list[BaseMessage] = [HumanMessage("go")]
     for step in range(draw(st.integers(0, 12))):
         if draw(st.booleans()):
@@ -28,7 +29,10 @@ def histories(draw: st.DrawFn) -> list[BaseMessage]:
         prefix = draw(st.sampled_from(["call", f"call-{step}"]))
         ids = [f"{prefix}-{number}" for number in range(count)]
         history.append(agent(*ids))
-        history += [result(id) for id in draw(st.permutations(ids))]
+        results: list[BaseMessage] = [result(id) for id in draw(st.permutations(ids))]
+        if draw(st.booleans()):
+            results.insert(draw(st.integers(0, count)), HumanMessage("quick"))
+        history += results
     return history
 
 
