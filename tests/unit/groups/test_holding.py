@@ -112,6 +112,22 @@ def test_a_client_tells_only_of_settings_that_there_are(client: Client) -> None:
     for effect in client.context(ContextSettings()).effects:
         assert effect.setting in names | {name.partition(".")[0] for name in names}
         assert effect.how
+    unknown = [
+        row.setting for row in holding.rows(ContextSettings(), client) if row.holds == "unknown"
+    ]
+    assert bool(unknown) is (client.name == "custom")
+
+
+def test_qwen_code_alone_cannot_spill() -> None:
+    """Its hooks can only add to a result; doctor tells of it in each of its groups."""
+    silent = [
+        client.name
+        for client in clients.CLIENTS.values()
+        if any(
+            r.setting == "spill_buffer.enabled" for r in holding.unheld(ContextSettings(), client)
+        )
+    ]
+    assert silent == ["qwen"]
 
 
 @given(
