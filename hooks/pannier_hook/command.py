@@ -29,6 +29,7 @@ MOST = 256 << 20
 TOOL = "Bash"
 """What Codex calls its tool for commands in its hooks."""
 
+_TEXT = b"PANNIER_COMMAND"
 _CHUNK = 1 << 16
 _LOOK = 200
 """Milliseconds between looks whether the command has ended, while another process of its holds the
@@ -45,13 +46,21 @@ _IGNORED = (_signal.SIGPIPE, _signal.SIGXFSZ)
 
 def command(options: Options, words: Sequence[str]) -> int:
     """Run what stands behind `--`; its status, as a shell tells it. Whatever goes wrong with
-    keeping its output, it runs."""
+    keeping its output, it runs.
+
+    A text in the variable `PANNIER_COMMAND` becomes its third word: as a shell's, it is seen by
+    nobody who looks for a process by its words.
+    """
     limit = 0
     try:
         options.read(words)
         limit = _limit(options)
     except ValueError as problem:
         _complain(options, problem)
+    text = posix.environ.pop(_TEXT, None)
+    if text is not None:
+        told = options.command
+        options.command = (*told[:2], text.decode("utf-8", "surrogateescape"), *told[2:])
     if not options.command:
         return 2
     if not limit:
@@ -72,7 +81,7 @@ class Output:
         self._pipe, theirs = posix.pipe()
         self._pid = posix.posix_spawn(
             argv[0],
-            list(argv),
+            _raw(argv),
             posix.environ,
             file_actions=[
                 (posix.POSIX_SPAWN_DUP2, theirs, 1),
@@ -221,7 +230,11 @@ def _spill(options: Options) -> SpillSettings:
 def _become(argv: Sequence[str]) -> None:
     for number in _IGNORED:
         _signal.signal(number, _signal.SIG_DFL)
-    posix.execve(argv[0], list(argv), posix.environ)
+    posix.execve(argv[0], _raw(argv), posix.environ)
+
+
+def _raw(argv: Sequence[str]) -> list[bytes]:
+    return [word.encode("utf-8", "surrogateescape") for word in argv]
 
 
 def _write(data: bytes | bytearray) -> None:

@@ -3,6 +3,7 @@ the file has every byte, and a part of it is read back."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pannier import clients
-from pannier.endpoint.answers import OK, Answer, Say
+from pannier.endpoint.answers import OK, Answer, Call, Say
 from pannier.endpoint.model import Request
 from pannier.engine import Engine
 from pannier.threads import intake
@@ -22,7 +23,7 @@ from pannier_hook.spill import spilled_in
 from .habits import HABITS
 from .living import Listening, Living, living
 
-SPILLING = ("claude", "codex", "gemini")
+SPILLING = ("claude", "codex", "gemini", "copilot", "opencode")
 """Clients whose model can be given another text in the place of a command's output."""
 
 MEGABYTE = 150_000
@@ -83,7 +84,9 @@ class Group:
         before = len(model.requests)
         model.script(self.run(command))
         with self.living.container() as shell:
-            shell.run(*self.living.client.headless("Please run what you want."))
+            client = self.living.client
+            words = client.headless("Please run what you want.")
+            shell.run(*HABITS[client.name].unasked, *words)
         return [r for r in model.since(before) if _result(r)]
 
 
@@ -146,8 +149,8 @@ def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
 @pytest.mark.parametrize("group", SPILLING, indirect=True)
 def test_what_fits_stays_as_it_is(group: Group) -> None:
     """A result below the threshold reaches the model word for word, and no file is made."""
-    [told] = group.turn("seq 1 3000")
-    assert numbers(3000).strip() in _result(told)
+    [told] = group.turn("seq 1 1900")
+    assert numbers(1900).strip() in _result(told)
     assert group.kept == []
 
 
@@ -159,6 +162,19 @@ def test_a_lower_threshold_holds(group: Group) -> None:
     assert spilled_in(_result(told)) is not None
     [file] = group.kept
     assert numbers(3000).strip() in file.read_text()
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_a_command_that_failed_still_looks_so(group: Group) -> None:
+    """Its status is its own."""
+    line = {"cmd": f"seq 1 {MEGABYTE}; exit 3"}
+    script = f"const r = await tools.exec_command({json.dumps(line)}); text(r.output + r.exit_code)"
+    group.living.model.script(Call("exec", script))
+    with group.living.container() as shell:
+        shell.run(*group.living.client.headless("Please run what you want."))
+    told = next(r for r in group.living.model.requests if _result(r))
+    assert spilled_in(_result(told)) is not None
+    assert _result(told).endswith(f"{MEGABYTE}\n3")
 
 
 @pytest.mark.parametrize("group", SPILLING, indirect=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pannier.clients.client import ContextPlan, Effect
-from pannier.clients.effects import UNPRUNED, fires_at, shell_threshold
+from pannier.clients.effects import UNPRUNED, fires_at
 from pannier.settings import ContextSettings
+from pannier_hook.tools import threshold
 
 LEAST_WINDOW = 100_000
 """Claude Code takes no smaller one from CLAUDE_CODE_AUTO_COMPACT_WINDOW."""
@@ -15,9 +16,8 @@ SMALLEST_WINDOW = 200_000
 ITS_RESERVE = 20_000
 """Of the window: CLAUDE_AUTOCOMPACT_PCT_OVERRIDE is a percentage of the rest."""
 ITS_LIMIT = 30_000
-"""Bytes of a command's output, above which it keeps the output in a file of its own."""
-ITS_LARGEST_LIMIT = 150_000
-"""The most that BASH_MAX_OUTPUT_LENGTH lets it be."""
+"""Bytes of a command's output, above which it keeps the output in a file of its own, whatever
+BASH_MAX_OUTPUT_LENGTH says."""
 
 
 def context(settings: ContextSettings) -> ContextPlan:
@@ -27,10 +27,7 @@ def context(settings: ContextSettings) -> ContextPlan:
         environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = str(max(LEAST_WINDOW, settings.window))
     if settings.compaction.enabled:
         environment["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"] = f"{_percent(settings):.2f}"
-    limit = shell_threshold(settings) if settings.spill_buffer.enabled else None
-    if limit is not None and limit > ITS_LIMIT:
-        environment["BASH_MAX_OUTPUT_LENGTH"] = str(min(limit, ITS_LARGEST_LIMIT))
-    return ContextPlan(environment, (*_compaction(settings), UNPRUNED, *_spill(limit)))
+    return ContextPlan(environment, (*_compaction(settings), UNPRUNED, *_spill(settings)))
 
 
 def _percent(settings: ContextSettings) -> float:
@@ -80,15 +77,14 @@ def _compaction(settings: ContextSettings) -> tuple[Effect, ...]:
     )
 
 
-def _spill(limit: int | None) -> tuple[Effect, ...]:
+def _spill(settings: ContextSettings) -> tuple[Effect, ...]:
     what = "by the hook after each tool (PostToolUse)"
-    if limit is None or limit > ITS_LARGEST_LIMIT:
-        most = ITS_LIMIT if limit is None else ITS_LARGEST_LIMIT
+    if threshold(settings.spill_buffer, "Bash") > ITS_LIMIT:
         thresholds = Effect(
             "spill_buffer.thresholds",
             "partly",
-            f"{what}; a command's output of more than {most:,} bytes Claude Code puts into a file "
-            "of its own, also where the threshold is higher",
+            f"{what}; of a command's output between {ITS_LIMIT:,} bytes and the threshold Claude "
+            "Code itself shows 2,000, and keeps the whole in its HOME",
         )
     else:
         thresholds = Effect("spill_buffer.thresholds", "yes", what)

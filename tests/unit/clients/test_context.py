@@ -14,7 +14,6 @@ from pannier.settings import Compaction, ContextSettings, SpillBuffer
 
 PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
 WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
-LIMIT = "BASH_MAX_OUTPUT_LENGTH"
 
 
 def claude(**said: object) -> dict[str, str]:
@@ -55,21 +54,12 @@ def test_where_claude_s_window_is_not_said_it_never_compacts_too_late(
     assert 0 < begins <= fires_at(settings, window) + 100
 
 
-@pytest.mark.parametrize(
-    ("thresholds", "limit"),
-    [
-        ({}, None),
-        ({"shell": 20_000}, None),
-        ({"shell": 90_000}, "90000"),
-        ({"run_command": 900_000}, "150000"),
-        ({"search": 90_000}, None),
-    ],
-)
-def test_claude_s_own_limit_for_commands_makes_way(
-    thresholds: dict[str, int], limit: str | None
-) -> None:
-    """For a threshold that a person says, as far as Claude Code goes."""
-    assert claude(spill_buffer=SpillBuffer(thresholds=thresholds)).get(LIMIT) == limit
+@pytest.mark.parametrize(("limit", "holds"), [(100_000, "partly"), (30_000, "yes")])
+def test_claude_s_own_limit_for_commands_is_told(limit: int, holds: str) -> None:
+    """It keeps an output of more than 30,000 bytes in a file of its own, below the threshold."""
+    settings = ContextSettings(spill_buffer=SpillBuffer(thresholds={"shell": limit}))
+    effects = {e.setting: e for e in claude_context.context(settings).effects}
+    assert effects["spill_buffer.thresholds"].holds == holds
 
 
 def test_codex_is_told_tokens_where_the_window_is_said() -> None:

@@ -202,11 +202,22 @@ def test_a_broken_hook_runs_the_command(tmp_path: Path) -> None:
     (tmp_path / "pannier_hook").mkdir()
     program = [sys.executable, "-IS", str(tmp_path / "bin" / "pannier-hook")]
     done = subprocess.run(
-        [*program, "command", "--", BASH, "-c", "echo ran; exit 5"],
+        [*program, "command", "--", BASH, "-c"],
         capture_output=True,
-        env={"PANNIER_GATE": "1"},
+        env={"PANNIER_GATE": "1", "PANNIER_COMMAND": "echo ran ${PANNIER_COMMAND-}; exit 5"},
     )
     assert (done.returncode, done.stdout) == (5, b"ran\n")
+
+
+def test_the_text_of_a_command_names_no_process(world: World) -> None:
+    """Who looks for a server by its words finds the server, not the hook."""
+    text = 'cat /proc/$PPID/cmdline; echo; echo "é$0$1"'
+    argv = world.command("command", "--client", "codex", "--", BASH, "-c", "me", "too")
+    environment = world.environment(PANNIER_COMMAND=text.replace("é", "\udcff"))
+    done = subprocess.run(argv, capture_output=True, env=environment, check=True)
+    words, said = done.stdout.splitlines()
+    assert words == b"".join(word.encode() + b"\0" for word in argv)
+    assert said == b"\xffmetoo"
 
 
 def _printed(world: World, argv: Sequence[str], **environment: str) -> bytes:
@@ -225,7 +236,7 @@ def _printed(world: World, argv: Sequence[str], **environment: str) -> bytes:
 def bash(world: World, tmp_path: Path) -> dict[str, str]:
     """The environment of Codex's commands; the hook that they call tells its words."""
     hook = tmp_path / "hook"
-    hook.write_text("#!/bin/sh\nprintf '<%s>' \"$@\"\n")
+    hook.write_text('#!/bin/sh\nprintf \'<%s>\' "$@" "$PANNIER_COMMAND"\n')
     hook.chmod(0o755)
     text = CODEX.baked[COMMAND]
     assert isinstance(text, str)
@@ -241,8 +252,8 @@ def _codex(environment: dict[str, str], *argv: str) -> str:
 def test_commands_of_codex_run_beneath_the_hook(bash: dict[str, str]) -> None:
     """With the same shell, the same text and the same words."""
     before = "<command><--client><codex><-->"
-    assert _codex(bash, "-c", "echo 'a  b'") == f"{before}<{BASH}><-c><echo 'a  b'><{BASH}>"
-    assert _codex(bash, "-c", "echo", "me", "1 2") == f"{before}<{BASH}><-c><echo><me><1 2>"
+    assert _codex(bash, "-c", "echo 'a  b'") == f"{before}<{BASH}><-c><{BASH}><echo 'a  b'>"
+    assert _codex(bash, "-c", "echo", "me", "1 2") == f"{before}<{BASH}><-c><me><1 2><echo>"
 
 
 @pytest.mark.parametrize(
