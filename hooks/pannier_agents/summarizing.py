@@ -20,8 +20,8 @@ from pannier_agents.pruning import trimmed
 from pannier_agents.summary import LADDER, question
 from pannier_hook.estimate import estimate
 
-_WORDS_PER_TOKEN = 0.5
-"""A model is asked for fewer words than would fit."""
+_WORDS_PER_TOKEN = 0.25
+"""A model is asked for fewer words than would fit: it may write more, in any language."""
 _MARKER_BYTES = 8
 _TOO_LONG = (
     "context_length_exceeded",

@@ -115,7 +115,7 @@ report it. Write only what the record says.
 What must survive:
 {survives}
 
-Of a request that the agent keeps, which the record says, write one sentence and not its words. \
-Carry over from an earlier summary whatever still holds. Use these headings, and leave out one \
-with nothing under it: What was asked, What was done, What was found out, Where the work stands, \
+A request with the words (the agent keeps it) stays with the agent: of that one write a sentence, \
+not its words. Carry over from an earlier summary whatever still holds. Use these headings, and \
+leave out one with nothing under it: What was asked, What was done, What was found out, Where the work stands, \
 Where things are. Write in the language of the requests. No opening, no closing words."""

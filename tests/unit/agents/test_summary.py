@@ -73,7 +73,7 @@ def test_the_question() -> None:
         "crates " * 10,
         "the record ends",
         "",
-        "Write the summary now, in at most 500 words.",
+        "Write the summary now, in at most 250 words.",
     ]
 
 
