@@ -64,9 +64,12 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
 
 
 def _table(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    above = ""
     for row in rows:
         star = " *" if row.said else ""
-        yield row.setting, f"{_value(row.value)}{star}", row.holds, row.how
+        how = "as above" if row.how == above else row.how
+        above = row.how
+        yield row.setting, f"{_value(row.value)}{star}", row.holds, how
 
 
 def _value(value: object) -> str:
