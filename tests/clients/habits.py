@@ -24,6 +24,8 @@ class Habits:
     """The tool call that runs a command in a shell."""
     own_memory: tuple[str, ...]
     """What the client's own memory would leave below HOME: patterns for `find -path`."""
+    unasked: tuple[str, ...] = ()
+    """Words before its program so that nobody has to be asked about a command in a shell."""
 
 
 def _patch(body: str) -> tuple[Answer, ...]:
@@ -95,6 +97,7 @@ HABITS: dict[str, Habits] = {
         ),
         run=lambda line: Call("bash", {"command": line, "description": "-"}),
         own_memory=("*/.copilot/*memor*/*",),
+        unasked=("env", "COPILOT_ALLOW_ALL=true"),
     ),
     "langchain": Habits(
         create=lambda path, text: (Call("write_file", {"path": path, "content": text}),),
