@@ -71,6 +71,12 @@ def budget(settings: ContextSettings, profile: Mapping[str, Any] | None) -> Budg
     return Budget(window, limit, most, settings.compaction.keep_recent_tokens)
 
 
+def profile_of(model: object) -> Mapping[str, Any] | None:
+    """What LangChain knows of a model; None where it knows nothing."""
+    profile = getattr(model, "profile", None)  # One that is chosen only later has no such member.
+    return profile if isinstance(profile, Mapping) else None
+
+
 def calibrated(estimated: int, reported: int | None) -> float:
     """By what an estimate is multiplied: a request was estimated at so many tokens, and the
     provider counted so many (None: it did not say)."""

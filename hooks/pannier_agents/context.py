@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from pannier_agents.asking import asked, asked_without_waiting
-from pannier_agents.budget import Budget, budget
+from pannier_agents.budget import Budget, budget, profile_of
 from pannier_agents.deciding import Means, compaction, decided
 from pannier_agents.errors import ThreadError
 from pannier_agents.group import Group
@@ -168,7 +168,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
             return None
         with self.group.untroubled(events.POST_COMPACT):
             session, base = session_of(request.runtime), marks_of(request.state)
-            size = budget(self.settings, request.model.profile)
+            size = budget(self.settings, profile_of(request.model))
             fixed = Fixed.of(request.system_message, request.tools)
             seen = view(request.messages, base)
             scale = scale_of(seen, fixed.tokens)
@@ -262,7 +262,7 @@ async def compact(
     if not messages:
         return False
     base = marks_of(state.values)
-    size = budget(context.settings, (model or writer).profile)
+    size = budget(context.settings, profile_of(model or writer))
     now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
     problems: list[Exception] = []
     means = replace(context.means(size, writer), problem=problems.append)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from langchain_core.language_models import BaseChatModel
 
-from pannier_agents.budget import Budget, budget
+from pannier_agents.budget import Budget, budget, profile_of
 from pannier_agents.errors import SummaryError, ThreadError
 from pannier_agents.planning import (
     Weighed,
@@ -82,8 +82,8 @@ def compaction(now: Weighed, means: Means) -> Steps:
     if place is None:
         return now
     size = means.budget
-    if means.model.profile:
-        size = budget(replace(means.settings, window=None), means.model.profile)
+    if profile := profile_of(means.model):
+        size = budget(replace(means.settings, window=None), profile)
     room = int(size.most / max(1.0, now.scale.factor))
     part = to_summarize(now, place)
     try:
