@@ -118,4 +118,5 @@ What must survive:
 A request with the words (the agent keeps it) stays with the agent: of that one write a sentence, \
 not its words. Carry over from an earlier summary whatever still holds. Use these headings, and \
 leave out one with nothing under it: What was asked, What was done, What was found out, Where the \
-work stands, Where things are. Write in the language of the requests. No opening, no closing words."""
+work stands, Where things are. Write in the language of the requests. No opening, no closing \
+words."""
