@@ -69,7 +69,10 @@ class Compactor:
         if status:
             raise PannierError(f"{start.client.title} ended with status {status}")
         if not self._is_stored(number, before):
-            raise PannierError(f"{start.client.title} ended, and {self._ref} has no new summary")
+            raise PannierError(
+                f"{start.client.title} ended, and {self._ref} has no new summary",
+                "There may have been too little to compact.",
+            )
 
     @property
     def _ref(self) -> str:

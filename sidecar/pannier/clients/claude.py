@@ -176,6 +176,7 @@ CLIENT = Client(
     headless=_turn,
     resume=_again,
     compact=_summarize,
+    too_little="Not enough messages to compact",
     events={
         "startup": _startup,
         "resume": _resume,

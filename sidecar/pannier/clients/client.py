@@ -212,3 +212,5 @@ class Client:
     compact: Callable[[str], tuple[str, ...]] | None = None
     """The command that compacts the session with this id without a person; None where there is
     none."""
+    too_little: str = ""
+    """Words of its last line where there was nothing to compact."""

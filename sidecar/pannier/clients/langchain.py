@@ -100,6 +100,7 @@ CLIENT = Client(
     fresh=frozenset({"startup", "clear", "compact"}),
     resume=_resumed,
     compact=_compacted,
+    too_little="nothing was compacted",
     context=lambda _: ContextPlan(effects=EFFECTS),
     read=transcript.read,
     traces=Traces(

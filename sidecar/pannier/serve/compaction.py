@@ -206,8 +206,13 @@ def _outcome(one: _Running, now: float) -> tuple[Tried, Event]:
     if one.child.status == 0:
         event = Event("info", pause.group, "compaction.done", f"compacted {pause.thread}")
         return replace(one.tried, at=now, done=True), event
-    why = one.child.reason()
-    if words := one.child.last_words():
+    why, words = one.child.reason(), one.child.last_words()
+    too_little = clients.get(pause.client).too_little
+    if too_little and too_little in words:
+        message = f"{pause.thread} has too little to be compacted: {brief(words, 200)}"
+        event = Event("info", pause.group, "compaction.needless", message)
+        return replace(one.tried, at=now, done=True), event
+    if words:
         why = f"{why}; it said: {brief(words, 200)}"
     tried = replace(one.tried, at=now, why=why)
     return tried, Event("warning", pause.group, "compaction.failed", str(tried))

@@ -159,6 +159,19 @@ def test_a_failure_is_said_with_its_reason_and_tried_later(stage: Stage) -> None
     assert stage.round(later=FIRST_PAUSE) == [(STARTED, "scout")]
 
 
+def test_too_little_for_the_client_is_no_failure(stage: Stage) -> None:
+    """It says so, and in this pause it is not asked again."""
+    stage.say()
+    (stage.folder / "status").write_text("1")
+    (stage.folder / "says").write_text("Not enough messages to compact.\npannier: no summary\n")
+    stage.round()
+    stage.wait()
+    assert stage.round(later=1) == [("compaction.needless", "scout")]
+    assert stage.round(later=24 * HOUR) == []
+    [tried] = read_tries(stage.home).values()
+    assert (tried.done, tried.why) == (True, "")
+
+
 def test_of_a_group_one_thread_at_a_time(stage: Stage) -> None:
     """They share the client's HOME, and the provider's patience."""
     stage.say()
