@@ -37,8 +37,8 @@ def session_start(options: Options, client: Client, request: Request) -> str:
             "or with --source startup"
         )
     if client.injects_on == SESSION_START:
-        if client.begins_late and request.session:
-            return _owed(options, client, request.session) or injection(options, client)
+        if client.begins_late and request.session and _had_early(options, client, request.session):
+            return ""
         return injection(options, client)
     from .marks import Marks
 
@@ -50,23 +50,37 @@ def compacted(options: Options, client: Client, request: Request) -> None:
     """Remember that the session's context has lost the memory, where nobody else will tell that in
     time. Raises OSError."""
     if client.begins_late and request.session:
-        from .marks import Marks
+        from .marks import EARLY, Marks
 
-        Marks(options.home, client.state).leave(request.session)
+        marks = Marks(options.home, client.state)
+        marks.take(request.session, EARLY)
+        marks.leave(request.session)
 
 
 def _owed(options: Options, client: Client, session: str) -> str:
     """The memory, if a compaction took it out of the session's context, else ""."""
-    from .marks import Marks
+    from .marks import EARLY, Marks
 
     marks = Marks(options.home, client.state)
     if not marks.take(session):
         return ""
     try:
-        return injection(options, client)
+        text = injection(options, client)
+        marks.leave(session, EARLY)
     except BaseException:
         marks.leave(session)
         raise
+    return text
+
+
+def _had_early(options: Options, client: Client, session: str) -> bool:
+    """Whether the context got the memory with the resume, before its start is told now: at one
+    prompt the client may tell of both."""
+    from .marks import EARLY, Marks
+
+    marks = Marks(options.home, client.state)
+    marks.take(session)
+    return marks.take(session, EARLY)
 
 
 def user_prompt(options: Options, client: Client, request: Request) -> str:

@@ -1,8 +1,8 @@
 """Marks of sessions: the context is fresh and has not been given the memory yet; or it was given.
 
 A mark is a file, named by a digest of the session's id, in the client's state folder, or below
-/tmp when that cannot be written. Taking the mark of a fresh context removes it: it counts once.
-The other one stays and holds the size that the transcript had.
+/tmp when that cannot be written. Taking a mark removes it: it counts once. The one that the memory
+was given stays and holds the size that the transcript had.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ _READ = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 
 
+FRESH = "fresh"
+"""The context has not been given the memory yet."""
+EARLY = "early"
+"""It was given the memory before its start was told."""
+
+
 class Marks:
     """The marks of one client for the person at `home`; its state lies in `home`/`state`."""
 
@@ -29,18 +35,18 @@ class Marks:
         self._state = state
         self._fallback = fallback
 
-    def leave(self, session: str) -> None:
+    def leave(self, session: str, kind: str = FRESH) -> None:
         """Mark `session`. Raises OSError when no place can be written."""
         if not session:
             raise ValueError("the client named no session")
-        self._make(_name("fresh", session), b"")
+        self._make(_name(kind, session), b"")
 
-    def take(self, session: str) -> bool:
+    def take(self, session: str, kind: str = FRESH) -> bool:
         """Whether `session` was marked; it no longer is. Of two takers one is told so."""
         taken = False
         for folder in self._folders(make=False):
             try:
-                posix.unlink(_name("fresh", session), dir_fd=folder)
+                posix.unlink(_name(kind, session), dir_fd=folder)
                 taken = True
             except OSError:
                 continue

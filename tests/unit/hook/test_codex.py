@@ -56,7 +56,21 @@ def test_a_session_that_ended_after_a_compaction_gets_the_memory_on_its_resume(
     world.run(*compacted, stdin=_told("PostCompact", trigger="auto"))
     assert "Atlas" in world.start("codex", "compact").context
     assert world.start("codex", "resume").context == ""
-    assert "Atlas" in world.start("codex", "compact").context
+
+
+def test_a_resume_and_a_compaction_that_are_told_at_one_prompt_give_the_memory_once(
+    world: World,
+) -> None:
+    """Codex's server tells of both with the prompt that follows, in either order."""
+    compacted = ("post-compact", "--client", "codex")
+    for order in (("resume", "compact"), ("compact", "resume")):
+        world.run(*compacted, stdin=_told("PostCompact", trigger="manual"))
+        told = [world.start("codex", source).context for source in order]
+        assert [bool(text) for text in told] == [True, False]
+    world.run(*compacted, stdin=_told("PostCompact", trigger="manual"))
+    assert world.start("codex", "resume").context
+    world.run(*compacted, stdin=_told("PostCompact", trigger="auto"))
+    assert world.start("codex", "compact").context
 
 
 def test_another_session_s_compaction_is_none_of_its_own(world: World) -> None:
