@@ -116,9 +116,8 @@ def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | No
     upto = _last_unprotected(now.messages, settings.protect_recent)
     if not settings.trim_tool_results or upto is None:
         return None
-    places = {one.id: place for place, one in enumerate(now.messages)}
     before = marks.get("pruned", [])
-    begin = max([now.view.start, *(places.get(one["upto"], -1) + 1 for one in before)])
+    begin = max(now.view.start, now.view.pruned + 1)
     soft, hard = settings.soft_trim_chars, settings.hard_clear_threshold
     saved = now.scale.times(sum(map(_saver(soft, hard), now.messages[begin : upto + 1])))
     if saved <= 0 or saved < least:

@@ -29,8 +29,10 @@ class View:
     lead: list[BaseMessage]
     tail: list[BaseMessage]
     start: int
-    changed: int
+    changed: int = -1
     """Place of the last message when the view was last changed; -1: it never was."""
+    pruned: int = -1
+    """Place of the last message that belongs to a step of pruning."""
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -45,15 +47,15 @@ class View:
 def view(messages: Sequence[BaseMessage], marks: Marks) -> View:
     """The view of a history."""
     if not marks:
-        return View([], list(messages), 0, -1)
+        return View([], list(messages), 0)
     places: Places = {one.id: place for place, one in enumerate(messages) if one.id}
     change = _Change(marks, places)
     compacted = marks.get("compacted")
     if compacted is None or compacted["upto"] not in places:
-        return View([], change.tail(messages, 0), 0, change.changed)
+        return View([], change.tail(messages, 0), 0, change.changed, change.pruned)
     start = places[compacted["upto"]] + 1
     lead = [*_lead(messages, compacted, places, change)]
-    return View(lead, change.tail(messages, start), start, change.changed)
+    return View(lead, change.tail(messages, start), start, change.changed, change.pruned)
 
 
 def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -87,7 +89,8 @@ class _Change:
         self._shortened = shortened if shortened and shortened["upto"] in places else None
         self._upto = places[self._shortened["upto"]] if self._shortened else -1
         self.changed = places.get(marks.get("changed"), -1)
-        self._last = max([self.changed, self._upto, *(upto for upto, _ in self._pruned)])
+        self.pruned = max((upto for upto, _ in self._pruned), default=-1)
+        self._last = max(self.changed, self._upto, self.pruned)
 
     def tail(self, messages: Sequence[BaseMessage], start: int) -> list[BaseMessage]:
         """The messages from the place `start` on."""
