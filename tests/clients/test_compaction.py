@@ -6,6 +6,7 @@ The model reports how full the window is, and the client believes it.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +35,18 @@ def _asks_codex(request: Request) -> bool:
     return bool(request.body["input"]) and request.body["input"][-1]["type"] == "compaction_trigger"
 
 
-ASKS: dict[str, Callable[[Request], bool]] = {"claude": _asks_claude, "codex": _asks_codex}
+def _asks(words: str) -> Callable[[Request], bool]:
+    return lambda request: request.holds(words)
+
+
+ASKS: dict[str, Callable[[Request], bool]] = {
+    "claude": _asks_claude,
+    "codex": _asks_codex,
+    "gemini": _asks("generate the updated <state_snapshot>"),
+    "copilot": lambda request: "create a detailed summary" in request.texts[-1].text,
+    "opencode": _asks("You are a context summarization agent"),
+    "qwen": _asks("You are the component that summarizes a conversation"),
+}
 """Whether a request asks for a summary."""
 
 
@@ -59,7 +71,8 @@ class Group:
         model.on = {"create a detailed summary": Say(SUMMARY)}
         model.script(full, full, *([Say("Done.", input_tokens=last)] if last else []))
         with self.living.container() as shell:
-            shell.run(*self.living.client.headless(TASK))
+            shell.run(*HABITS[name].unasked, *self.living.client.headless(TASK))
+        model.forget_script()
         return list(model.since(before))
 
     def summaries(self, tokens: int) -> list[Request]:
@@ -82,6 +95,11 @@ def group(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Group
         ("codex", "{window: 200000}", 140_000),
         ("codex", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
         ("codex", "{window: 60000, compaction: {reserve_tokens: 30000}}", 30_000),
+        ("copilot", "{window: 100000}", 70_000),
+        ("copilot", "{window: 100000, compaction: {reserve_tokens: 60000}}", 40_000),
+        ("opencode", "{}", 700_000),
+        ("opencode", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
+        ("qwen", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
     ],
     indirect=["group"],
 )
@@ -104,6 +122,30 @@ def test_codex_begins_at_the_end_of_a_turn(group: Group) -> None:
     assert [ASKS["codex"](request) for request in requests] == [False, False, False, True]
 
 
+@pytest.mark.parametrize("group", ["gemini"], indirect=True)
+def test_gemini_begins_at_the_next_prompt(group: Group) -> None:
+    """A new process counts the tokens of its history itself: a quarter of the characters."""
+    group.wish("{window: 400000, compaction: {trigger_percent: 25}}")
+    asked = {}
+    for tokens in (90_000, 110_000):
+        model, client = group.living.model, group.living.client
+        model.on = {"<state_snapshot>": Say("<state_snapshot>kettles</state_snapshot>")}
+        before = len(model.requests)
+        model.script(*(Say(_words(f"{tokens} {part}", tokens * 2)) for part in "ab"))
+        with group.living.container() as shell:
+            shell.run(*client.headless(TASK))
+            for prompt in ("And the cups?", "And now?"):
+                shell.run("gemini", "--resume", "latest", "-p", prompt)
+        asked[tokens] = any(map(ASKS["gemini"], model.since(before)))
+    assert asked == {90_000: False, 110_000: True}
+
+
+def _words(seed: str, characters: int) -> str:
+    """Some that do not look like a loop."""
+    numbers = random.Random(seed)
+    return " ".join(f"{numbers.getrandbits(36):09x}" for _ in range(characters // 10))
+
+
 @pytest.mark.parametrize("group", ["claude", "codex"], indirect=True)
 def test_switched_off_the_client_does_as_it_likes(group: Group) -> None:
     """It compacts when it wants to, which is later."""
@@ -124,6 +166,14 @@ def test_what_must_survive_reaches_the_summarizer(group: Group) -> None:
     after = requests[-1]
     assert after.holds("They worked on kettles.")
     assert after.holds(file.read_text().strip())
+
+
+@pytest.mark.parametrize("group", ["opencode", "qwen"], indirect=True)
+def test_others_are_told_what_must_survive(group: Group) -> None:
+    """OpenCode by our plugin, and Qwen Code by the hook's answer."""
+    group.wish("{window: 100000}")
+    [asked, *_] = group.summaries(75_000)
+    assert asked.holds("The first request of a person and the latest one, word for word")
 
 
 @pytest.mark.parametrize("group", ["claude"], indirect=True)

@@ -7,7 +7,7 @@ from pannier.settings import ContextSettings
 from pannier_hook.tools import SHELL, kind_of, threshold
 
 UNPRUNED = Effect("pruning", "no", "nobody can change what its model has already been sent")
-"""Of every agent program: no hook reaches back into a history."""
+"""Of all agent programs but OpenCode: no hook reaches back into a history."""
 
 
 def fires_at(settings: ContextSettings, window: int) -> int:

@@ -192,4 +192,5 @@ CLIENT = Client(
     ),
     traces=TRACES,
     context=context,
+    compact=lambda session: ("opencode-compact", session),
 )
