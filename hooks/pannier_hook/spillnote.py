@@ -34,6 +34,8 @@ _HOW_LONG_LINES = (
 )
 _LONG_LINE = 2_000
 """Bytes of an average line, from which on parts are better read by bytes."""
+_LONGEST_NOTE = 8_192
+"""Characters in which a note names its file."""
 _LEAST_SHARE = 2
 """A cut at a line's end leaves at least one part in so many of what could be shown."""
 
@@ -84,7 +86,9 @@ def spilled_in(text: str) -> tuple[str, int] | None:
     at = text.find(_BEGIN)
     if at < 0:
         return None
-    said, mark, rest = text[at + len(_BEGIN) :].partition(_FILE)
+    # A script of Codex's model may print a result as JSON.
+    said = text[at + len(_BEGIN) : at + _LONGEST_NOTE].replace("\\n", "\n")
+    said, mark, rest = said.partition(_FILE)
     size, _, lines = said.partition(" bytes")
     path, end, _ = rest.partition("\n")
     plain = not lines or (lines[:2] == ", " and _is_number(lines[2:].removesuffix(" lines")))

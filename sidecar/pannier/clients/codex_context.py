@@ -58,16 +58,15 @@ def _compaction(settings: ContextSettings) -> tuple[Effect, ...]:
     )
 
 
-_BY = (
-    "by pannier-hook, beneath which Codex's commands run (BASH_ENV), and after tools of MCP "
-    "servers (PostToolUse)"
-)
+_COMMANDS = "of commands, which run beneath pannier-hook (BASH_ENV)"
+_OTHERS = "after tools of MCP servers (PostToolUse)"
 _SPILL = (
-    Effect("spill_buffer", "yes", _BY),
+    Effect("spill_buffer", "yes", f"by the hook: {_COMMANDS}, and {_OTHERS}"),
+    Effect("spill_buffer.default_threshold", "yes", f"by the hook {_OTHERS}"),
     Effect(
         "spill_buffer.thresholds",
         "partly",
-        f"{_BY}; a command's output of more than {SHOWN:,} bytes goes into a file also where the "
-        "threshold is higher: Codex would cut it",
+        f"{_COMMANDS}: more than {SHOWN:,} bytes go into a file also where the threshold is "
+        "higher, for Codex would cut them",
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -122,3 +124,10 @@ def test_long_lines() -> None:
 def test_what_is_left_out() -> None:
     """It is said how much is missing between the two ends."""
     assert "\n----- 90 bytes are left out here" in shown(Kept(PATH, 100, 9, "ab\nc\n", "é\nd\n"))
+
+
+def test_a_note_in_json_is_found() -> None:
+    """A client's model may get a result as one text of a JSON object."""
+    kept = Kept("/workspace/agent/files/.pannier/spill/main/a.txt", 7, 0, "head\n", "tail\n")
+    told = json.dumps({"exit_code": 0, "output": shown(kept)})
+    assert spilled_in(told) == (kept.path, 7)
