@@ -169,13 +169,16 @@ def unit(message: BaseMessage) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request: in which step, how many tokens and messages, and how much of the request before
-    it is its beginning: 1.0 if it was only added to."""
+    """A request: in which step, how many tokens and messages."""
 
     step: int
     tokens: int
     messages: int
     share: float
+    """How much of the request before is its beginning: 1.0 if it was only added to."""
+    saved: float
+    """How many tokens smaller it is than the request before with what came since; 0 for one with
+    another summary."""
 
 
 @dataclass
@@ -190,8 +193,11 @@ class Log:
 
     def add(self, step: int, tokens: int, tools: str, messages: list[BaseMessage]) -> None:
         units = [(tools,), *map(unit, messages)]
-        share = shared(self.units, units)
-        self.sent.append(Sent(step, tokens, len(messages), share))
+        share, saved = shared(self.units, units), 0.0
+        if self.sent and summary(messages) == summary(self.messages):
+            new = sum(map(message_tokens, messages[len(self.messages) :]))
+            saved = self.sent[-1].tokens + new - tokens
+        self.sent.append(Sent(step, tokens, len(messages), share, saved))
         self.messages, self.units = messages, units
 
     def breaks(self) -> list[Sent]:
@@ -199,8 +205,16 @@ class Log:
         return [one for one in self.sent if one.share < 1]
 
 
+def summary(messages: Sequence[BaseMessage]) -> str:
+    """That of the last compaction, by the mark that LangChain gives it."""
+    marked = [one for one in messages if one.additional_kwargs.get("lc_source") == "summarization"]
+    return marked[-1].text if marked else ""
+
+
 def shared(before: Sequence[tuple[str, ...]], after: Sequence[tuple[str, ...]]) -> float:
-    """How much of what was sent before is the beginning of what is sent after it."""
+    """How much of what was sent before, if anything was, is the beginning of what is sent after."""
+    if not before:
+        return 1.0
     sizes = [sum(map(len, one)) for one in before]
     pairs = zip(before, after, strict=False)
     same = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
