@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from pannier_agents import tokens
 from pannier_agents.budget import Budget, calibrated
@@ -104,9 +105,17 @@ def scale_of(seen: View, fixed: int) -> Scale:
             break
         if isinstance(one, AIMessage) and (usage := one.usage_metadata):
             before = fixed + tokens.of_messages(seen.lead) + sum(seen.sizes[:place])
-            factor = calibrated(before, usage["input_tokens"])
-            return Scale(fixed, factor, exact=bool(usage["input_tokens"]))
+            counted = _counted(usage)
+            return Scale(fixed, calibrated(before, counted), exact=counted > 0)
     return Scale(fixed)
+
+
+def _counted(usage: UsageMetadata) -> int:
+    """Tokens of a request. Some providers' packages leave out those that were in the cache."""
+    details = usage.get("input_token_details") or {}
+    cached = (details.get("cache_read") or 0) + (details.get("cache_creation") or 0)
+    said = usage["input_tokens"] or 0
+    return said if said >= cached else said + cached
 
 
 def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | None:

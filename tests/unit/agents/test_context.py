@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from pannier_agents import open_checkpointer
 from pannier_agents.context import Context
 from pannier_agents.messages import is_summary
 from pannier_agents.settings import Compaction, ContextSettings
@@ -269,3 +271,31 @@ def test_what_others_put_there_for_one_call(folders: Folders) -> None:
     assert 2 <= len(summarizer.asked) <= 8
     assert all(asked[-1].text == "Be quick." for asked in model.asked)
     assert all(in_messages(asked) == [] for asked in model.asked)
+
+
+def test_the_store_grows_by_what_is_new(folders: Folders, tmp_path: Path) -> None:
+    """Summary and memory are stored once, not with each step after the compaction."""
+    folders.write("What is remembered. " * 700)
+    group = folders.group()
+    summarizer = FakeModel(answer=say("Some quays were counted. " * 400), asked=[])
+    settings = ContextSettings(
+        window=40_000,
+        compaction=Compaction(reserve_tokens=400, keep_recent_tokens=400, min_messages=4),
+    )
+    path = tmp_path / "threads.db"
+
+    async def story() -> tuple[int, int]:
+        async with open_checkpointer(str(path)) as saver:
+            model = FakeModel(answer=works(200), asked=[])
+            context = Context(settings, summarizer=summarizer, group=group)
+            agent = agent_with(model, saver, group, tools=[look], between=[context])
+            config = thread("a") | {"recursion_limit": 2_000}
+            await agent.ainvoke({"messages": [HumanMessage("Count.")]}, config)
+            [(pages,)] = await saver.conn.execute_fetchall("PRAGMA page_count")
+            [(size,)] = await saver.conn.execute_fetchall("PRAGMA page_size")
+            return pages * size, len(model.asked)
+
+    stored, calls = asyncio.run(story())
+    assert summarizer.asked
+    assert calls == 201
+    assert stored < calls * 15_000

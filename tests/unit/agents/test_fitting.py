@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from pannier_agents import tokens
 from pannier_agents.budget import Budget, budget
@@ -361,6 +362,19 @@ def test_reasoning_about_another_view(provider: str, stays: int) -> None:
     longer = [*history, reasoned(30, provider), result(30, 0, "-")]
     later = view(longer, now.marks).messages[-2]
     assert later is longer[-2]
+
+
+@pytest.mark.parametrize(("said", "cached"), [(1_000, 900), (100, 900), (1_000, 0)])
+def test_what_was_in_the_provider_s_cache(said: int, cached: int) -> None:
+    """It belongs to the request, whether the provider's package counts it in or not."""
+    usage: UsageMetadata = {
+        "input_tokens": said,
+        "output_tokens": 1,
+        "total_tokens": said + 1,
+        "input_token_details": {"cache_read": cached},
+    }
+    history = [HumanMessage("x", id="task"), AIMessage("Done.", id="a", usage_metadata=usage)]
+    assert scale_of(view(history, {}), 500).factor == 1_000 / (500 + tokens.of_message(history[0]))
 
 
 def test_what_the_provider_counted() -> None:
