@@ -143,6 +143,47 @@ def test_an_idle_thread_of_codex_s_is_compacted_once(group: Living) -> None:
         assert last.holds("It boils.")
 
 
+@pytest.mark.parametrize("group", ["qwen", "langchain"], indirect=True)
+def test_an_idle_thread_of_others_is_compacted_once(group: Living) -> None:
+    """By a command that the client knows, or that we gave it."""
+    settings = group.home.group("scout").settings
+    small = "window: 20000, compaction: {reserve_tokens: 2000, keep_recent_tokens: 100, "
+    settings.write_text(settings.read_text().replace("compaction: {", small))
+    turn, resume = group.client.headless, group.client.resume
+    assert resume is not None
+    with group.container("up") as shell, served(group.home) as daemon:
+        shell.run(*turn("The kettle is on. " * 300))
+        daemon.after(hours=0)
+        for text in ("It boils. ", "It whistles. ", "It is poured. "):
+            shell.run(*resume(text * 300, session(group)))
+        group.model.script(Say(f"<state_snapshot>{SUMMARY}</state_snapshot>"))
+        assert daemon.after(hours=13) == ["compaction.started", "compaction.done"]
+        [summary] = [m for m in messages(group) if m.kind == "compaction"]
+        assert SUMMARY in summary.text
+        asked = len(group.model.requests)
+        assert daemon.after(hours=13) == []
+        assert len(group.model.requests) == asked
+
+        shell.run(*resume("Is it still hot?", session(group)))
+        last = [r for r in group.model.requests if r.holds("Is it still hot?")][-1]
+        assert last.holds(SUMMARY)
+        assert last.holds("BEGIN PANNIER MEMORY")
+        assert not last.holds("It boils.")
+
+
+@pytest.mark.parametrize("group", ["langchain"], indirect=True)
+def test_too_little_is_no_failure(group: Living) -> None:
+    """The agent says so; nobody is warned, and nothing is tried again."""
+    turn, resume = group.client.headless, group.client.resume
+    assert resume is not None
+    with group.container("up") as shell, served(group.home) as daemon:
+        shell.run(*turn("The kettle is on."))
+        daemon.after(hours=0)
+        shell.run(*resume("It boils.", session(group)))
+        assert daemon.after(hours=13) == ["compaction.started", "compaction.needless"]
+        assert daemon.after(hours=13) == []
+
+
 @pytest.mark.parametrize("group", ["codex"], indirect=True)
 def test_codex_that_cannot_compact_says_why(group: Living) -> None:
     """A session that is not there, and a model that refuses: status 1, and the reason."""
