@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from pannier.bake.layout import tree
 from pannier.clients.client import Link, hook_command
-from pannier.clients.codex import CLIENT
+from pannier.clients.codex import CLIENT, COMMAND
+from pannier.engine.recipes import read_sources
 from pannier_hook.clients import CLIENTS as HOOK
 
 IMAGE = Path(__file__).parents[3] / "images" / "codex"
@@ -71,6 +73,13 @@ def test_defaults_that_a_person_can_undo() -> None:
     assert defaults["check_for_update_on_startup"] is False
     assert defaults["analytics"] == {"enabled": False}
     assert defaults["projects"] == {"/workspace/agent/files": {"trust_level": "trusted"}}
+
+
+def test_commands_of_the_agent_run_beneath_the_hook() -> None:
+    """By a file that is pannier's own in an image of anybody's, too."""
+    policy = baked("config.toml")["shell_environment_policy"]
+    assert policy == {"set": {"BASH_ENV": COMMAND}}
+    assert COMMAND.lstrip("/") in tree(CLIENT, read_sources()).hook
 
 
 def test_standing_instructions_are_linked() -> None:
