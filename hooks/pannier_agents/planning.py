@@ -235,13 +235,11 @@ def last_resort(now: Weighed, budget: Budget, memory: str) -> Weighed:
     if now.used <= budget.most:
         return now
     for rung, targets in _rungs(now, budget):
-        for target in targets:
-            best = _rung(now, rung, target, memory)
-            if best.used <= target:
-                return best
-            short = _rung(now, rung, target, NO_MEMORY) if memory else best
-            if short.used <= target:
-                return short
+        for remembered in (memory, NO_MEMORY) if memory else ("",):
+            for target in targets:
+                best = _rung(now, rung, target, remembered)
+                if best.used <= target:
+                    return best
     return best
 
 
