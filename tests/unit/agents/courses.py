@@ -230,8 +230,8 @@ class Course:
             "I look." if self.chance.random() < 0.5 or not calls else "",
             id=f"a{self._number}",
             tool_calls=calls,
-            invalid_tool_calls=broken,  # type: ignore[arg-type]
-            usage_metadata=reported if self.reports else None,  # type: ignore[arg-type]
+            invalid_tool_calls=broken,
+            usage_metadata=reported if self.reports else None,
         )
 
     def _calls(self) -> list[dict[str, Any]]:
