@@ -44,7 +44,7 @@ class Compactor:
             raise UsageError(
                 f"pannier knows no way to compact a session of {client.title} without a person"
             )
-        start = self.starter.place(client, session.session)
+        start = self.starter.place(client, session.session, alone=True)
         if start is None:
             raise PannierError(f"somebody is at work on {self._ref}", "See: pannier ps")
         return start

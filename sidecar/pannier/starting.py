@@ -50,22 +50,27 @@ class Starter:
     folder: str
     thread: str = running.DEFAULT_THREAD
 
-    def place(self, client: Client, session: str) -> Start | None:
+    def place(self, client: Client, session: str, *, alone: bool = False) -> Start | None:
         """Where the client would go on with a session; None if it is at work on the thread, or
         somebody has it open. Changes nothing. A container that idles is used.
+
+        `alone`: None also if another client is at work on the thread.
         """
         idle = None
         for container in self.engine.containers(str(self.home.root), self.folder):
-            if container.state != "running" or container.client != client.name:
+            mine = container.client == client.name
+            if container.state != "running" or not (mine or alone):
                 continue
-            if running.is_up(container):
-                if running.is_at_work(self.engine, container, self.thread):
-                    return None
-                if not self.engine.at_gate(container.id):
-                    idle = container
-            elif container.thread == self.thread:
+            if self._is_at_work(container):
                 return None
+            if mine and running.is_up(container) and not self.engine.at_gate(container.id):
+                idle = container
         return Start(client, session, idle)
+
+    def _is_at_work(self, container: Container) -> bool:
+        if running.is_up(container):
+            return running.is_at_work(self.engine, container, self.thread)
+        return container.thread == self.thread
 
     def spoken(self) -> list[SessionRow]:
         """The sessions in which the thread spoke, the latest last; without those that no client

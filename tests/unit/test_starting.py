@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from pannier import clients, groups
+from pannier import clients, groups, running
 from pannier.clients.transcript import Message, Reading
 from pannier.delivering import Delivery
 from pannier.engine import Engine
@@ -57,6 +58,44 @@ def test_a_session_that_is_no_plain_id_is_not_handed_on(home: Home, session: str
     if session:
         speak(home, session)
     assert latest(home) == ""
+
+
+def container(id: str, **fields: str) -> SimpleNamespace:
+    usual = {"client": "claude", "state": "running", "role": "up", "thread": "main"}
+    return SimpleNamespace(id=id, name=id, **{**usual, **fields})
+
+
+@pytest.mark.parametrize(
+    ("found", "where", "alone"),
+    [
+        ([], "own", "own"),
+        ([container("c1")], "c1", "c1"),
+        ([container("c1", state="exited")], "own", "own"),
+        ([container("gate")], "own", "own"),
+        ([container("busy")], "", ""),
+        ([container("c1", role="run")], "", ""),
+        ([container("c1", role="run", thread="other")], "own", "own"),
+        ([container("c1", role="run", client="codex")], "own", ""),
+        ([container("busy", client="codex"), container("c2")], "c2", ""),
+        ([container("c1", client="codex")], "own", "own"),
+    ],
+)
+def test_where_a_client_is_started(
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    found: list[SimpleNamespace],
+    where: str,
+    alone: str,
+) -> None:
+    """In a container that idles, else in one of its own; nowhere while somebody is at work on the
+    thread: this client, or any where it should be alone."""
+    monkeypatch.setattr(running, "is_at_work", lambda _engine, c, _thread: c.id == "busy")
+    engine = SimpleNamespace(containers=lambda *_: found, at_gate=lambda id: id == "gate")
+    starter = Starter(cast(Engine, engine), home, {}, "scout")
+    for wanted, given in ((where, False), (alone, True)):
+        start = starter.place(CLAUDE, "s", alone=given)
+        inside = start.inside if start else None
+        assert ("" if start is None else inside.name if inside else "own") == wanted
 
 
 @pytest.mark.parametrize("name", [n for n, c in clients.CLIENTS.items() if c.resume])

@@ -154,7 +154,7 @@ class CompactionWork:
 
     def _try(self, pause: Pause, engine: Engine) -> Iterator[Event]:
         starter = Starter(engine, self.home, self.environ, pause.group, pause.thread)
-        if starter.place(clients.get(pause.client), pause.session_id) is None:
+        if starter.place(clients.get(pause.client), pause.session_id, alone=True) is None:
             self._later[pause.key] = self.now() + _AT_WORK
             return
         before = (self._tries or {}).get(pause.key)
