@@ -22,7 +22,8 @@ except ModuleNotFoundError as missing:
         "pannier_agents needs LangChain: pip install 'pannier[langchain]'"
     ) from missing
 
-from pannier_agents.context import Context, compact
+from pannier_agents.compacting import compact
+from pannier_agents.context import Context
 from pannier_agents.errors import ThreadError, UnknownCheckpoint, UnknownThread
 from pannier_agents.middleware import memory_middleware
 from pannier_agents.recall import Recall

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
-from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from pannier_agents.asking import asked, asked_without_waiting
 from pannier_agents.budget import Budget, budget, profile_of
-from pannier_agents.deciding import Means, compaction, decided
-from pannier_agents.errors import ThreadError
+from pannier_agents.deciding import Means, decided
 from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
-from pannier_agents.marks import ContextState, Marks, marks_of
+from pannier_agents.marks import ContextState, Marks, covers_of, marks_of, summary_of
 from pannier_agents.messages import is_injected
 from pannier_agents.planning import Scale, Weighed, scale_of, weigh
 from pannier_agents.recall import memory
@@ -33,7 +33,6 @@ from pannier_agents.report import Fixed, report_of
 from pannier_agents.settings import ContextSettings
 from pannier_agents.summarizing import Answer, Ask, is_too_long
 from pannier_agents.summary import summary_id
-from pannier_agents.threads import Agent
 from pannier_agents.view import given_way, view
 from pannier_hook import events
 from pannier_hook.spool import report
@@ -97,6 +96,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
         self.settings = settings or ContextSettings.here()
         self.summarizer = summarizer
         self._last: dict[str, Last] = {}
+        self._changing = Lock()
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -108,6 +108,8 @@ class Context(AgentMiddleware[Any, Any, Any]):
             try:
                 response = handler(request.override(messages=sending.messages))
                 return self._sent(request, sending, response)
+            except GraphBubbleUp:
+                raise  # No failure, but a question to a person.
             except Exception as problem:
                 less = asked(self._less(request, sending, problem))
                 if less is None:
@@ -127,6 +129,8 @@ class Context(AgentMiddleware[Any, Any, Any]):
             try:
                 response = await handler(request.override(messages=sending.messages))
                 return self._sent(request, sending, response)
+            except GraphBubbleUp:
+                raise  # No failure, but a question to a person.
             except Exception as problem:
                 less = await asked_without_waiting(self._less(request, sending, problem))
                 if less is None:
@@ -198,13 +202,18 @@ class Context(AgentMiddleware[Any, Any, Any]):
     ) -> Generator[Ask, Answer, Sending]:
         """What is sent instead of `now`."""
         after = yield from decided(now, self.means(last.budget, request.model))
-        summary = last.summary if _covers(after) == _covers(now) else _summary(after)
+        summary = (
+            last.summary
+            if covers_of(after.marks) == covers_of(now.marks)
+            else summary_of(after.marks)
+        )
         made = replace(last, marks=after.marks, summary=summary, scale=after.scale)
         session = session_of(request.runtime)
-        self._last.pop(session, None)
-        while len(self._last) >= _MOST_SESSIONS:
-            self._last.pop(next(iter(self._last)), None)
-        self._last[session] = made
+        with self._changing:
+            self._last.pop(session, None)
+            while len(self._last) >= _MOST_SESSIONS:
+                del self._last[next(iter(self._last))]
+            self._last[session] = made
         return Sending(after, made)
 
     def _paid(self, session: str, base: Marks, messages: Sequence[AnyMessage]) -> tuple[Marks, str]:
@@ -241,56 +250,3 @@ class Context(AgentMiddleware[Any, Any, Any]):
 
     def _problem(self, problem: Exception) -> None:
         report(self.group.options(events.POST_COMPACT), problem)
-
-
-async def compact(
-    agent: Agent, session: str, context: Context, *, model: BaseChatModel | None = None
-) -> bool:
-    """Compact a thread in which nothing runs, without a turn; whether there was anything to do.
-
-    `model`: writes the summary where `context` has no summarizer. Raises ThreadError; SummaryError
-    where there is no summary to be had. Then nothing has changed.
-    """
-    config = RunnableConfig(configurable={"thread_id": session, "checkpoint_ns": ""})
-    writer = context.summarizer or model
-    if writer is None:
-        raise ThreadError("there is no model to write a summary: give Context a summarizer")
-    state = await agent.aget_state(config)
-    if state.next:
-        raise ThreadError(f"thread {session!r} is in the middle of a turn")
-    messages = state.values.get("messages") or []
-    if not messages:
-        return False
-    base = marks_of(state.values)
-    size = budget(context.settings, profile_of(model or writer))
-    now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
-    problems: list[Exception] = []
-    means = replace(context.means(size, writer), problem=problems.append)
-    new = await asked_without_waiting(compaction(now, means))
-    if problems:
-        raise problems[0]
-    if new.marks.get("compacted") == base.get("compacted"):
-        return False
-    await agent.aupdate_state(config, {"pannier_context": dict(new.marks)}, as_node=_last(agent))
-    context.tell(session, new, _summary(new), "manual")
-    return True
-
-
-def _last(agent: Agent) -> str:
-    """The step of the agent after which nothing comes. Raises ThreadError."""
-    # The first part in the list is the last that sees the end of a turn.
-    for name in agent.nodes:
-        if name.endswith(".after_agent"):
-            return name
-    raise ThreadError("this agent has no Context: give it memory_middleware()")
-
-
-def _covers(now: Weighed) -> str:
-    """What of the history a summary tells of: it changes with each new one."""
-    made = now.marks.get("compacted")
-    return made["covers"] if made else ""
-
-
-def _summary(now: Weighed) -> str:
-    made = now.marks.get("compacted")
-    return made["summary"] if made else ""

@@ -96,3 +96,15 @@ class ContextState(AgentState[Any]):
 def marks_of(state: Any) -> Marks:
     """Those in a thread's state."""
     return cast(Marks, state.get("pannier_context") or {})
+
+
+def covers_of(marks: Marks) -> str:
+    """Id of the last message of which the summary tells, "" for none: new with each one."""
+    made = marks.get("compacted")
+    return made["covers"] if made else ""
+
+
+def summary_of(marks: Marks) -> str:
+    """The summary, "" for none."""
+    made = marks.get("compacted")
+    return made["summary"] if made else ""

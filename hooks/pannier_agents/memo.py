@@ -42,4 +42,4 @@ class Memo(Generic[Value]):
     def _forget(self, key: int) -> None:
         known = self._known.get(key)
         if known is not None and known[0]() is None:
-            del self._known[key]
+            self._known.pop(key, None)

@@ -31,7 +31,6 @@ _TOO_LONG = (
     "contextwindowexceeded",
     "prompt is too long",
     "input is too long",
-    "too many tokens",
     "input tokens exceed",
     "input token count",
     "request_too_large",

@@ -17,8 +17,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import BaseMessage
 
-from pannier_agents import checkpoints, rollback
-from pannier_agents.context import compact
+from pannier_agents import checkpoints, compact, rollback
 
 from . import payloads
 from .conftest import Folders

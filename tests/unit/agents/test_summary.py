@@ -147,7 +147,12 @@ def test_too_long_for_the_summarizer(problem: Exception) -> None:
 
 @pytest.mark.parametrize(
     "problem",
-    [Refused(429, "too many tokens a minute"), Refused(401, "no key"), RuntimeError("no answer")],
+    [
+        Refused(429, "your context window of a minute is full: maximum context length"),
+        RuntimeError("Too many tokens, please wait before trying again."),
+        Refused(401, "no key"),
+        RuntimeError("no answer"),
+    ],
     ids=str,
 )
 def test_other_failures_are_not_tried_again(problem: Exception) -> None:
