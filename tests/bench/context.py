@@ -183,7 +183,7 @@ class Ours(Theirs):
                 messages=messages,
                 system_message=SystemMessage("You work in a harbour's office."),
                 tools=[look],
-                state={"messages": messages, **state},  # type: ignore[typeddict-item]
+                state={"messages": messages, **state},  # type: ignore[arg-type]
                 runtime=Runtime(),
             )
             response = context.wrap_model_call(request, _answer)

@@ -177,7 +177,7 @@ class Course:
             messages=list(self.messages),
             system_message=SYSTEM,
             tools=[look],
-            state={"messages": list(self.messages), "pannier_context": self.marks},  # type: ignore[typeddict-unknown-key]
+            state={"messages": list(self.messages), "pannier_context": self.marks},  # type: ignore[arg-type]
             runtime=Runtime(),
         )
         self.requests += 1

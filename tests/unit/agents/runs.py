@@ -13,7 +13,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from pannier_agents import Recall, Record, ThreadState, open_checkpointer
+from pannier_agents import ThreadState, memory_middleware, open_checkpointer
 from pannier_agents.context import Context
 from pannier_agents.group import Group
 from pannier_agents.settings import Compaction, ContextSettings
@@ -79,13 +79,14 @@ async def harbour(
     """An agent with all that it needs, its threads in SQLite at `path`."""
     asked = asked or model()
     summarizer = summarizer or model()
-    context = Context(settings, summarizer=summarizer, group=group)
+    middleware = memory_middleware(settings, others=others, summarizer=summarizer, group=group)
+    [context] = [one for one in middleware if isinstance(one, Context)]
     async with open_checkpointer(str(path)) as saver:
         agent = create_agent(
             asked,
             [look],
             system_prompt="You work in a harbour's office.",
-            middleware=[Record(group), *others, context, Recall(group)],
+            middleware=middleware,
             state_schema=ThreadState,
             checkpointer=saver,
         )
