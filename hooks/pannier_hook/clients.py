@@ -47,7 +47,6 @@ class Client:
     __slots__ = (
         "angles_escaped",
         "begins_late",
-        "command",
         "dialect",
         "fresh",
         "goes_on",
@@ -84,9 +83,6 @@ class Client:
     """The client's state folder below HOME; "" when the hook keeps nothing there."""
     angles_escaped: bool
     """Whether the client shows the model `&lt;` and `&gt;` for angle brackets."""
-    command: str
-    """The prompt by which the client compacts without a terminal, and which it then gives its model
-    as well unless it is told not to; "" where it does not."""
     begins_late: bool
     """Whether the start of the context after a compaction is told only with the next prompt: a
     session that ends before is resumed without one."""
@@ -130,7 +126,6 @@ class Client:
         state: str = "",
         angles_escaped: bool = False,
         begins_late: bool = False,
-        command: str = "",
         log: str = "",
         transcript: bool = False,
         inner_logs: str = "",
@@ -153,7 +148,6 @@ class Client:
         put(self, "state", state)
         put(self, "angles_escaped", angles_escaped)
         put(self, "begins_late", begins_late)
-        put(self, "command", command)
         put(self, "log", log)
         put(self, "transcript", transcript)
         put(self, "inner_logs", inner_logs)
@@ -181,11 +175,6 @@ def answer(client: Client, text: str, event_name: str = "") -> str:
         f'{{"hookSpecificOutput":{{"hookEventName":{quote(event_name or client.hook_event_name)},'
         f'"additionalContext":{quote(text)}}}}}\n'
     )
-
-
-def carried_out() -> str:
-    """What to print at a prompt that was a command, so that no model is asked about it."""
-    return '{"decision":"deny","reason":"The conversation was compressed."}\n'
 
 
 def guidance(client: Client, text: str) -> str:
@@ -242,7 +231,6 @@ _ROWS = (
         inner_logs="{session}/",
         goes_on=True,
         prompt_event="BeforeAgent",
-        command="/compress",
         replaces=DENY,
     ),
     # It keeps what a session start says in the system prompt, which belongs to no history: each

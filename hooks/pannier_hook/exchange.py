@@ -9,7 +9,7 @@ import posix
 import time
 
 from . import context
-from .clients import MESSAGES, PLAIN, answer, carried_out, continuation, guidance
+from .clients import MESSAGES, PLAIN, answer, continuation, guidance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +55,9 @@ def exchange(
     request = _request(options)
     taken = None
     try:
-        if _is_command(options, client, request):
-            said = carried_out()
-        else:
-            text = _own_words(options, client, request)
-            taken = _messages(options, client, request)
-            said = _answer(options, client, text, taken.text if taken else "")
+        text = _own_words(options, client, request)
+        taken = _messages(options, client, request)
+        said = _answer(options, client, text, taken.text if taken else "")
         if said:
             show(said)
     except Exception as problem:
@@ -76,13 +73,6 @@ def exchange(
     finally:
         if taken:
             _delivered(options, client, request, taken)
-
-
-def _is_command(options: Options, client: Client, request: Request) -> bool:
-    """Whether the prompt is a command that the client has carried out already."""
-    if options.event != "user-prompt" or not client.command:
-        return False
-    return request.text("prompt").strip() == client.command
 
 
 def _is_known(options: Options, client: Client, request: Request) -> bool:

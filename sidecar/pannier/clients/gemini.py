@@ -219,11 +219,6 @@ def _json(data: Mapping[str, object]) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
-def _compress(session: str) -> tuple[str, ...]:
-    """The hook sees to it that the model is not asked about the command as well."""
-    return again("/compress", session)
-
-
 TRACES = Traces(
     files=lambda session: (
         f".gemini/tmp/*/chats/session-*-{session[:8]}.jsonl",
@@ -266,5 +261,6 @@ CLIENT = Client(
     traces=TRACES,
     read=transcript.read,
     context=context,
-    compact=_compress,
+    compact=lambda session: ("gemini-compact", session),
+    too_little="Nothing to compress",
 )
