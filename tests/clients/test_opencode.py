@@ -87,7 +87,7 @@ def test_only_the_agents_own_requests_have_memory(opencode: Driven) -> None:
     small = [r for r in asked if not r.tools]
     assert any(r.holds("title") for r in small)
     assert any(r.holds("summary") for r in small)
-    assert not any(r.holds("PANNIER MEMORY") for r in small)
+    assert not markers_in(small)
 
 
 def test_sub_agents_and_tool_calls(opencode: Driven) -> None:
@@ -198,3 +198,29 @@ def test_a_terminal_compacts(opencode: Driven) -> None:
         asked = [r for r in shell.requests() if r.tools]
     assert _marker(asked[0]) != _marker(asked[-1])
     assert asked[-1].body["model"] == MODEL
+
+
+def test_old_results_are_shortened_in_what_is_sent(opencode: Driven) -> None:
+    """A large result that the model saw some calls ago gives way to a note, for good: it is the
+    same in later requests, in another process, too. What OpenCode stores stays."""
+    command = "head -c 45000 /dev/zero | tr '\\0' {}"
+    with opencode.shell("prune") as shell:
+        shell.script(
+            *(Call("bash", {"command": command.format(n), "description": "-"}) for n in range(6))
+        )
+        said = shell.run("opencode", "run", "--title", "t", "--format", "json", "print").stdout
+        session = json.loads(said.splitlines()[0])["sessionID"]
+        shell.run("opencode", "run", "--session", session, "again")
+        requests = [_results(r) for r in shell.requests() if r.tools]
+        stored = shell.run("opencode", "export", session).stdout
+    sizes = [[len(text) for text in results] for results in requests]
+    assert sizes[4] == [45_000] * 4
+    assert max(sizes[5][:2]) < 300
+    assert sizes[5][2:] == [45_000] * 3
+    assert requests[-1][:2] == requests[5][:2]
+    assert all("run the call again" in text for text in requests[5][:2])
+    assert "0" * 45_000 in stored
+
+
+def _results(request: Request) -> list[str]:
+    return [text.text for text in request.texts if text.where.endswith("(tool result)")]
