@@ -2,7 +2,8 @@
 
 For a client that gives its hooks only a part of what a command printed (Codex). The command runs as
 it would without: same folder, same input, same status. What it prints is passed on; once it is too
-much, all of it goes into a file of the group, and in its place stands what a model needs of it.
+much, all of it goes into a file of the group, and in its place stands what a model needs of it. Of
+a command that goes on and on, such as a server, what it prints is passed on as well.
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ SHOWN = 40_000
 it would leave out is kept, also where the threshold is higher."""
 PATIENCE = 1.0
 """Seconds after which output is passed on as it comes: somebody may be waiting for it."""
+QUIET = 8.0
+"""Seconds for which nothing is passed on of an output that goes into a file. Codex shows its model
+what there is after 10, unless the model says otherwise, and later whenever it asks again."""
 MOST = 256 << 20
 """Bytes of one output that are kept. What follows is thrown away."""
 TOOL = "Bash"
 """What Codex calls its tool for commands in its hooks."""
 
 _TEXT = b"PANNIER_COMMAND"
+_CAUGHT_UP = 2_000
+"""Bytes that are passed on of what was not, once an output is."""
 _CHUNK = 1 << 16
 _LOOK = 200
 """Milliseconds between looks whether the command has ended, while another process of its holds the
@@ -90,6 +96,7 @@ class Output:
             setsigdef=_IGNORED,
         )
         posix.close(theirs)
+        self.over = False
         self._status: int | None = None
         self._ended = 0.0
         self._poll = select.poll()
@@ -108,12 +115,13 @@ class Output:
                 raise BrokenPipeError
             if found:
                 chunk = posix.read(self._pipe, _CHUNK)
-                if not chunk:
-                    return
-                yield chunk
-                if self._has_ended() and time.monotonic() - self._ended > _GRACE:
-                    return
-            elif self._has_ended():
+                if chunk:
+                    yield chunk
+                late = self._has_ended() and time.monotonic() - self._ended > _GRACE
+                self.over = late or not chunk
+            else:
+                self.over = self._has_ended()
+            if self.over:
                 return
 
     def status(self) -> int:
@@ -163,13 +171,11 @@ def _pass_on(options: Options, output: Output, limit: int) -> None:
 
 def _keep(options: Options, output: Output, held: bytearray, shown: int) -> None:
     """Put `held`, of which `shown` bytes are printed, and all that comes into a file."""
-    from .spill import is_read_back, keep, measured, read_back_path
+    from .spill import is_read_back, keep, measured, note, read_back_path
     from .spill import shown as said_of
 
-    rest = _Rest(output, bytes(held))
+    rest = _Rest(output, bytes(held), shown)
     call = "".join(options.command)[-_CALL:]
-    if shown and not is_read_back(call):
-        _write(b"\n[More than that: from here on the output goes into a file.]\n")
     try:
         if is_read_back(call):
             kept = measured(rest.chunks(), read_back_path(call))
@@ -179,35 +185,61 @@ def _keep(options: Options, output: Output, held: bytearray, shown: int) -> None
         raise
     except OSError as problem:
         _complain(options, problem)
-        _write(held[shown:])
-        if rest.size > len(held):
-            _write(f"\n[{rest.size - len(held)} bytes are missing here: {problem}]\n".encode())
+        if not rest.loud:
+            _write(held[shown:])
+            if rest.size > len(held):
+                _write(f"\n[{rest.size - len(held)} bytes are missing here: {problem}]\n".encode())
         for chunk in output.chunks():
             _write(chunk)
         return
     after = ""
     if rest.size > MOST:
         after = f"[The command printed {rest.size} bytes; the first {kept.size} are kept.]"
-    text = said_of(kept, after=after)
+    text = f"\n{note(kept)}\n{after}" if rest.loud else said_of(kept, after=after)
     _write((text if text.endswith("\n") else f"{text}\n").encode("utf-8", "replace"))
 
 
 class _Rest:
-    """Output on its way into a file. `size`: how much of it came, kept or not."""
+    """Output on its way into a file. `size`: how much of it came, kept or not; `loud`: it is passed
+    on as well."""
 
-    def __init__(self, output: Output, held: bytes) -> None:
+    def __init__(self, output: Output, held: bytes, shown: int) -> None:
         self._output = output
         self._held = held
+        self._shown = shown
         self.size = 0
+        self.loud = False
 
     def chunks(self) -> Iterator[bytes]:
-        self.size = len(self._held)
-        yield self._held
+        quiet = self._output.began + QUIET
+        if self._shown and time.monotonic() < quiet:
+            _write(b"\n[More than that: from here on the output goes into a file.]\n")
+        yield self._counted(self._held)
+        for chunk in self._output.chunks(quiet):
+            yield self._counted(chunk)
+        if self._output.over:
+            return
+        self.loud = True
+        self._catch_up()
         for chunk in self._output.chunks():
-            room = MOST - self.size
-            self.size += len(chunk)
-            if room > 0:
-                yield chunk[:room]
+            _write(chunk)
+            yield self._counted(chunk)
+
+    def _counted(self, chunk: bytes) -> bytes:
+        room = max(0, MOST - self.size)
+        self.size += len(chunk)
+        return chunk[:room]
+
+    def _catch_up(self) -> None:
+        """Pass on of what was not, and go on from there."""
+        held = self._held[self._shown :]
+        left = self.size - self._shown - len(held[:_CAUGHT_UP])
+        _write(held[:_CAUGHT_UP])
+        if left:
+            _write(
+                f"\n[{left} bytes are left out here. The command goes on; when it ends, all of its "
+                "output will be in a file.]\n".encode()
+            )
 
 
 def _limit(options: Options) -> int:

@@ -64,12 +64,9 @@ def shown(
     """What the model gets: about 2,500 characters, and what a client wants to be said `before` the
     note, `after` the end, and `around` what is shown of the result."""
     left = max(0, kept.size - len(_bytes(kept.head)) - len(_bytes(kept.tail)))
-    long_lines = 0 < kept.lines < kept.size // _LONG_LINE
-    lines = f", {kept.lines} lines" if kept.lines else ""
     parts = (
         before,
-        f"{_AGAIN if kept.again else _BEGIN}{kept.size} bytes{lines}{_FILE}{kept.path}",
-        _HOW_LONG_LINES if long_lines else _HOW,
+        note(kept),
         "----- the beginning -----",
         around[0],
         kept.head.removesuffix("\n"),
@@ -79,6 +76,15 @@ def shown(
         around[1],
     )
     return "\n".join(part for part in parts if part)
+
+
+def note(kept: Kept) -> str:
+    """The words alone: where the result is, and how parts of it are read."""
+    long_lines = 0 < kept.lines < kept.size // _LONG_LINE
+    lines = f", {kept.lines} lines" if kept.lines else ""
+    begin = _AGAIN if kept.again else _BEGIN
+    how = _HOW_LONG_LINES if long_lines else _HOW
+    return f"{begin}{kept.size} bytes{lines}{_FILE}{kept.path}\n{how}"
 
 
 def spilled_in(text: str) -> tuple[str, int] | None:

@@ -140,6 +140,43 @@ def test_output_is_passed_on_while_it_runs(world: World) -> None:
     assert spilled_in(out.decode()) == (str(file), len(PRINTED) + 4)
 
 
+IMPATIENT = """
+import sys
+from pannier_hook import command as module
+from pannier_hook.options import Options, environment
+module.QUIET = 0.5
+sys.exit(module.command(Options(environment()), sys.argv[1:]))
+"""
+
+
+def test_what_goes_on_and_on_is_passed_on(world: World) -> None:
+    """A server that has printed much is still heard, and at its end all of it is in the file."""
+    os.mkfifo(world.home / "fifo")
+    script = f"{LARGE}; read -r _ <{world.home}/fifo; echo served; {LARGE}"
+    words = world.command("command", "--client", "codex", "--", BASH, "-c", script)
+    running = subprocess.Popen(
+        [sys.executable, "-c", IMPATIENT, *words[words.index(str(HOOK)) + 1 :]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env=world.environment(PYTHONPATH=str(HOOK.parents[1])),
+    )
+    assert running.stdout is not None
+    seen = b""
+    while b"The command goes on" not in seen:
+        seen += running.stdout.readline()
+    assert seen.startswith(PRINTED[:500])
+    assert len(seen) < 3_000
+    (world.home / "fifo").write_text("go\n")
+    assert running.stdout.readline() == b"served\n"
+    rest = running.stdout.read()
+    assert running.wait(20) == 0
+    [file] = kept(world)
+    whole = PRINTED + b"served\n" + PRINTED
+    assert file.read_bytes() == whole
+    assert rest.startswith(PRINTED)
+    assert spilled_in(rest.decode()) == (str(file), len(whole))
+
+
 def test_processes_that_it_left_are_not_waited_for(world: World) -> None:
     """A server in the background keeps nobody waiting, whether it prints or not."""
     began = time.monotonic()
