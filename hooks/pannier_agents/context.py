@@ -175,12 +175,19 @@ class Context(AgentMiddleware[Any, Any, Any]):
             size = budget(self.settings, profile_of(request.model))
             fixed = Fixed.of(request.system_message, request.tools)
             seen = view(request.messages, base)
-            scale = scale_of(seen, fixed.tokens)
+            scale = self._learned(session, scale_of(seen, fixed.tokens), size)
             marks, summary = self._paid(session, base, request.messages)
             now = weigh(request.messages, marks, scale, seen if marks is base else None)
             last = Last(base, marks, summary, scale, size, fixed)
             return (yield from self._decided(request, last, now))
         return None
+
+    def _learned(self, session: str, scale: Scale, size: Budget) -> Scale:
+        """For a model that reports nothing: what its refusals told of its tokens."""
+        last = self._last.get(session)
+        if scale.exact or last is None or last.scale.exact or last.budget != size:
+            return scale
+        return replace(scale, factor=max(scale.factor, last.scale.factor))
 
     def _less(
         self, request: ModelRequest[Any], sending: Sending, problem: Exception

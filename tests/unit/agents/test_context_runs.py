@@ -78,6 +78,22 @@ def test_a_model_that_reports_nothing(folders: Folders, tmp_path: Path) -> None:
     run(story())
 
 
+def test_a_refusal_is_learned_from(folders: Folders, tmp_path: Path) -> None:
+    """A model that counts twice the estimate and reports nothing refuses one request: that one is
+    sent again with less, and no later one is too long."""
+
+    async def story() -> None:
+        asked = model(factor=2.0, reports=False)
+        async with harbour(tmp_path / "t.db", folders.group(), asked=asked) as here:
+            prompt = await here.work(0, 40)
+            refused = [one for one in here.model.log.problems if "are more than" in one]
+            assert 1 <= len(refused) <= 3
+            assert len({one.split(":")[0] for one in refused}) == 1
+            assert set(flaws(here, prompt)) == set(refused)
+
+    run(story())
+
+
 def test_the_prefix_stays(folders: Folders, tmp_path: Path) -> None:
     """Each request begins with the whole request before, in what the providers' packages send as
     well, but where there was a compaction or a step of pruning, of which each makes room that is
