@@ -7,6 +7,7 @@ The model reports how full the window is, and the client believes it.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from pathlib import Path
 import pytest
 
 from pannier import clients
-from pannier.endpoint.answers import Answer, Call, Say
+from pannier.endpoint.answers import Answer, Call, Fail, Say
 from pannier.endpoint.model import Request
 from pannier.engine import Engine
+from pannier.errors import VerifyError
+from pannier.verify.shell import EventShell
 
 from .habits import HABITS
 from .living import Living, living
@@ -193,3 +196,30 @@ def test_kept_results_are_named_to_the_summarizer(group: Group) -> None:
     first, _ = sorted(file.name for file in kept.iterdir())
     last = asked.texts[-1].text
     assert f"/workspace/agent/files/.pannier/spill/main/{first}" in last
+
+
+@pytest.mark.parametrize("group", ["gemini", "opencode"], indirect=True)
+def test_what_cannot_be_compacted(group: Group) -> None:
+    """A model that refuses, and a session that is not there: status 1, and the reason."""
+    client, model = group.living.client, group.living.model
+    missing = {"gemini": "11111111-1111-4111-8111-111111111111", "opencode": "ses_missing"}
+    with group.living.container() as shell:
+        said = shell.run(*client.headless(TASK), *_FORMAT[client.name]).stdout
+        found = re.search(r'"session_?[iI][dD]": ?"([^"]+)"', said)
+        assert found is not None
+        no = Fail(400, "no summary today")
+        model.on = {"<conversation>": no, "scratchpad": no}
+        _refused(group, shell, found[1], "no summary today")
+        _refused(group, shell, missing[client.name], "ession")
+
+
+_FORMAT = {"gemini": ("--output-format", "stream-json"), "opencode": ("--format", "json")}
+
+
+def _refused(group: Group, shell: EventShell, session: str, why: str) -> None:
+    client = group.living.client
+    assert client.compact is not None
+    with pytest.raises(VerifyError) as refused:
+        shell.run(*client.compact(session))
+    assert f"{client.name}-compact: " in refused.value.hint
+    assert why in refused.value.hint
