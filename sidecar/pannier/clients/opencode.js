@@ -13,13 +13,11 @@
  * Whatever goes wrong here, the agent's request goes on.
  */
 import { spawn } from "node:child_process"
-import { randomUUID } from "node:crypto"
-import { constants } from "node:fs"
-import { link, lstat, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises"
-import { homedir } from "node:os"
+import { readFile, stat } from "node:fs/promises"
 import { join } from "node:path"
 
 import { leastThreshold, prune, settingsOf, tuneConfig, tunerOf } from "./pannier-context.js"
+import { DATA, keptText, MOST_KEPT } from "./pannier-kept.js"
 
 const CONTEXT = new URL("./pannier-context.json", import.meta.url)
 const HOOK = "/usr/local/bin/pannier-hook"
@@ -28,13 +26,6 @@ const SERVER_MS = 2_000
 
 /** What the container was given: everything below it is a mount. */
 const MOUNTS = "/workspace/*"
-
-const KEPT = 100
-const KEPT_MS = 90 * 24 * 60 * 60 * 1000
-const LONGEST = 1 << 20
-
-const DATA = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode")
-const FOLDER = join(DATA, "pannier")
 
 export default async ({ client }) => {
   const complain = (problem) =>
@@ -53,7 +44,7 @@ export default async ({ client }) => {
 
   const memoryIn = (context) => {
     if (!memories.has(context.name)) {
-      if (memories.size >= KEPT) memories.delete(memories.keys().next().value)
+      if (memories.size >= MOST_KEPT) memories.delete(memories.keys().next().value)
       const memory = memoryFor(context, complain)
       memories.set(context.name, memory)
       memory.catch(() => memories.delete(context.name))
@@ -267,63 +258,14 @@ function within(ms, promise, otherwise) {
   return Promise.race([promise.catch(() => otherwise), late]).finally(() => clearTimeout(timer))
 }
 
-/** The memory as it was when the context began: kept in a file, or from the hook. */
-async function memoryFor({ name, session, source }, complain) {
-  const path = join(FOLDER, encodeURIComponent(name))
-  const old = await kept(path).catch(() => "")
-  if (old) return old
-  const text = await callHook("session-start", { session_id: session, source })
-  if (!text) throw new Error(`${HOOK} gave no memory`)
-  return keep(path, text).catch((problem) => {
-    complain(problem)
+/** The memory as it was when the context began. */
+function memoryFor({ name, session, source }, complain) {
+  const begin = async () => {
+    const text = await callHook("session-start", { session_id: session, source })
+    if (!text) throw new Error(`${HOOK} gave no memory`)
     return text
-  })
-}
-
-/** What the file holds; "" for something else, since the agent can write here. */
-async function kept(path) {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-  try {
-    const status = await file.stat()
-    if (!status.isFile() || status.size > LONGEST) return ""
-    const now = new Date()
-    await file.utimes(now, now)
-    return await file.readFile("utf8")
-  } finally {
-    await file.close()
   }
-}
-
-/** Keep the text, and return it. Of several processes at once in one context, all get what the first one kept. */
-async function keep(path, text) {
-  await mkdir(FOLDER, { recursive: true, mode: 0o700 })
-  await tidy()
-  const draft = `${path}.${randomUUID()}`
-  try {
-    const file = await open(draft, "wx", 0o600)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await link(draft, path)
-    return text
-  } catch (problem) {
-    if (problem.code !== "EEXIST") throw problem
-    return (await kept(path)) || text
-  } finally {
-    await rm(draft, { force: true })
-  }
-}
-
-/** Remove what was not used for long, and what is too many. A context that goes on would get the memory anew. */
-async function tidy() {
-  const used = (path) => lstat(path).then(({ mtimeMs }) => ({ path, at: mtimeMs }), () => ({ path, at: 0 }))
-  const files = await Promise.all((await readdir(FOLDER)).map((name) => used(join(FOLDER, name))))
-  files.sort((a, b) => b.at - a.at)
-  const old = files.filter(({ at }, place) => place >= KEPT - 1 || at < Date.now() - KEPT_MS)
-  await Promise.allSettled(old.map(({ path }) => rm(path, { force: true, recursive: true })))
+  return keptText(name, begin, complain)
 }
 
 /** What the hook prints. */

@@ -27,6 +27,8 @@ MANAGED = "/etc/opencode"
 PLUGIN = f"{MANAGED}/pannier.js"
 CONTEXT = f"{MANAGED}/pannier-context"
 """A module of the plugin's, and its data: without the suffixes."""
+KEPT = f"{MANAGED}/pannier-kept.js"
+"""Another module of the plugin's."""
 CONFIG = ".config/opencode"
 LIBRARY = "/opt/opencode/plugin"
 """The library for plugins, as npm installed it in the image."""
@@ -166,6 +168,7 @@ CLIENT = Client(
         f"{MANAGED}/opencode.json": _json(managed_settings()),
         PLUGIN: _ours("opencode.js"),
         f"{CONTEXT}.js": _ours("opencode_context.js"),
+        KEPT: _ours("opencode_kept.js"),
         f"{CONTEXT}.json": _json(default_settings()),
     },
     # OpenCode installs its library here unless it finds it, and waits for that.

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pannier.clients.client import HOOK_PROGRAM, Link
-from pannier.clients.opencode import CLIENT, CONTEXT, PLUGIN
+from pannier.clients.opencode import CLIENT, CONTEXT, KEPT, PLUGIN
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import PLAIN, answer
 
@@ -176,9 +176,8 @@ def place(tmp_path: Path) -> Place:
         plugin_text().replace(HOOK_PROGRAM, str(tmp_path / "hook"))
     )
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    for suffix in (".js", ".json"):
-        name = Path(CONTEXT).name + suffix
-        (tmp_path / name).write_text(baked(CONTEXT + suffix))
+    for path in (f"{CONTEXT}.js", f"{CONTEXT}.json", KEPT):
+        (tmp_path / Path(path).name).write_text(baked(path))
     found.hook("cat >>calls; echo >>calls; echo memory $(wc -l <calls)")
     return found
 
