@@ -16,8 +16,8 @@ def calls(message: BaseMessage) -> Iterator[str]:
                 yield one["id"]
 
 
-def boundaries(messages: Sequence[BaseMessage]) -> list[int]:
-    """The places, except for the two ends, at which the messages may be cut in two."""
+def callers(messages: Sequence[BaseMessage]) -> dict[int, int]:
+    """Of each result's place that of the message that called for it; its own, where none did."""
     made: dict[str, int] = {}
     caller: dict[int, int] = {}
     for place, message in enumerate(messages):
@@ -26,6 +26,12 @@ def boundaries(messages: Sequence[BaseMessage]) -> list[int]:
             caller[place] = made.get(message.tool_call_id, place)
         elif isinstance(message, AIMessage):
             made.update((id, place) for id in calls(message))
+    return caller
+
+
+def boundaries(messages: Sequence[BaseMessage]) -> list[int]:
+    """The places, except for the two ends, at which the messages may be cut in two."""
+    caller = callers(messages)
     found: list[int] = []
     earliest = len(messages)
     for place in range(len(messages) - 1, 0, -1):

@@ -16,6 +16,8 @@ from langchain_core.messages import (
     message_to_dict,
 )
 
+from pannier_agents.cutting import callers
+
 MARK = "pannier"
 """Member of a message's `additional_kwargs` that says what pannier put there."""
 Injected = Literal["memory", "message", "follow-up"]
@@ -72,22 +74,34 @@ def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     A provider refuses a history with a call that has no result. A text that was put in as it is has
     no id in a DeltaChannel.
     """
-    answered = {one.tool_call_id for one in messages if isinstance(one, ToolMessage)}
+    caller = callers(messages)
+    answered = {
+        (caller[place], one.tool_call_id)
+        for place, one in enumerate(messages)
+        if isinstance(one, ToolMessage)
+    }
     whole: list[AnyMessage] = []
     for index, message in enumerate(messages):
         whole.append(message if message.id else message.model_copy(update={"id": str(uuid4())}))
         # The calls of the last message are about to be made.
         if not isinstance(message, AIMessage) or index == len(messages) - 1:
             continue
+        own = whole[-1].id
         whole.extend(
-            ToolMessage(text, id=f"lost-{id}", tool_call_id=id, name=call["name"], status="error")
+            ToolMessage(
+                text,
+                id=f"lost-{own}-{id}",
+                tool_call_id=id,
+                name=call["name"],
+                status="error",
+            )
             for calls, text in (
                 (message.tool_calls, _NO_RESULT),
                 # A provider is sent these as well.
                 (message.invalid_tool_calls, _NOT_READ),
             )
             for call in calls
-            if (id := call["id"]) and id not in answered
+            if (id := call["id"]) and (index, id) not in answered
         )
     return whole
 
