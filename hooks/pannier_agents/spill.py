@@ -4,7 +4,6 @@ beginning, its end, and the way to read the rest."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -31,8 +30,8 @@ class Spill(AgentMiddleware[Any, Any, Any]):
     """Puts large results of tools into files below `files/.pannier/spill/`.
 
     How large is too large `context.spill_buffer` says. Texts in a list of contents count together;
-    pictures, a tool's artifact, and whether it failed stay as they are. What is read of such a file
-    makes no further one. A result that cannot be written stays whole, and that is reported.
+    pictures, a tool's artifact, and whether it failed stay as they are. What is in such a file
+    already makes no further one. A result that cannot be written stays whole, and that is reported.
     """
 
     def __init__(self, settings: ContextSettings | None = None, group: Group | None = None) -> None:
@@ -57,11 +56,9 @@ class Spill(AgentMiddleware[Any, Any, Any]):
             return result
         return await asyncio.to_thread(self._spilled, request, result)
 
-    def keep(self, tool: str, pieces: Iterable[bytes], asked: str) -> str:
+    def keep(self, tool: str, pieces: Iterable[bytes]) -> str:
         """For a tool whose result may be larger than memory: write it as it comes; the text that
-        stands for it. `asked`: the call's input. Raises OSError."""
-        if spill.is_read_back(asked):
-            return spill.shortened(pieces, asked)
+        stands for it. Raises OSError."""
         options = self.group.options(events.POST_TOOL)
         return spill.shown(spill.keep(options, self.settings, tool, pieces))
 
@@ -71,7 +68,7 @@ class Spill(AgentMiddleware[Any, Any, Any]):
         return self.settings.enabled and 4 * size > least_threshold(self.settings)
 
     def _spilled(self, request: ToolCallRequest, result: Result) -> Result:
-        name, arguments = str(request.tool_call["name"]), request.tool_call["args"]
+        name = str(request.tool_call["name"])
 
         def change(message: ToolMessage) -> ToolMessage:
             if not self._may_be_large(message):
@@ -80,8 +77,7 @@ class Spill(AgentMiddleware[Any, Any, Any]):
             if len(text.encode("utf-8", "replace")) <= threshold(self.settings, name):
                 return message
             with self.group.untroubled(events.POST_TOOL):
-                asked = json.dumps(arguments, ensure_ascii=False, default=repr)
-                return _with_text(message, self.keep(name, _encoded(text), asked))
+                return _with_text(message, self.keep(name, _encoded(text)))
             return message
 
         changed: Result = _changed(result, change)

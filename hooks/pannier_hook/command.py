@@ -42,9 +42,6 @@ _LOOK = 200
 pipe open."""
 _GRACE = 0.5
 """Seconds for what the ended command left in the pipe, should others go on writing to it."""
-_CALL = 1 << 15
-"""Characters at the end of the command that are looked at for the path of a kept result: before
-them Codex puts what restores its shell."""
 _SIGNALS = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
 _IGNORED = (_signal.SIGPIPE, _signal.SIGXFSZ)
 """Signals that Python ignores; a program expects to begin without that."""
@@ -171,16 +168,12 @@ def _pass_on(options: Options, output: Output, limit: int) -> None:
 
 def _keep(options: Options, output: Output, held: bytearray, shown: int) -> None:
     """Put `held`, of which `shown` bytes are printed, and all that comes into a file."""
-    from .spill import is_read_back, keep, measured, note, read_back_path
+    from .spill import keep, note
     from .spill import shown as said_of
 
     rest = _Rest(output, bytes(held), shown)
-    call = "".join(options.command)[-_CALL:]
     try:
-        if is_read_back(call):
-            kept = measured(rest.chunks(), read_back_path(call))
-        else:
-            kept = keep(options, _spill(options), TOOL, rest.chunks())
+        kept = keep(options, _spill(options), TOOL, rest.chunks())
     except BrokenPipeError:
         raise
     except OSError as problem:

@@ -12,7 +12,7 @@ from .jsontext import quote
 from .longstrings import ESCAPE, LongStrings
 from .request import STREAM_LIMIT, members_of
 from .settings import spill_of
-from .spill import is_read_back, keep, measured, read_back_path, shown
+from .spill import keep, shown
 from .spillnote import ENDS, Kept, ends_of
 from .tools import threshold
 
@@ -60,7 +60,6 @@ class _Result:
     """One result of a tool."""
 
     __slots__ = (
-        "_call",
         "_client",
         "_limit",
         "_options",
@@ -87,7 +86,6 @@ class _Result:
         self._until = until
         self._spill = spill_of(options.context)
         self._tool = request.text(*toolresult.TOOL)
-        self._call = request.raw(*toolresult.CALL)
         self._response = request.value(*toolresult.RESPONSE)
         self._limit = threshold(self._spill, self._tool)
 
@@ -175,10 +173,7 @@ class _Result:
         return shown(kept, before=before, after=after, around=around)
 
     def _kept(self, chunks: Iterable[bytes]) -> Kept:
-        chunks = self._in_time(chunks)
-        if is_read_back(self._call):
-            return measured(chunks, read_back_path(self._call))
-        return keep(self._options, self._spill, self._tool, chunks)
+        return keep(self._options, self._spill, self._tool, self._in_time(chunks))
 
     def _in_time(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """All of `chunks`, as long as there is time."""

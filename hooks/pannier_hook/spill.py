@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Kept",
-    "is_read_back",
     "keep",
     "kept_paths",
-    "measured",
     "note",
-    "shortened",
     "shown",
     "spilled_in",
 ]
@@ -38,10 +35,6 @@ SUFFIX = ".txt"
 DRAFT = ".part"
 """What follows the name of a file that is still being written."""
 
-_LONGEST_CALL = 1 << 16
-"""Code points of a tool's input that are looked at."""
-_BETWEEN = str.maketrans(dict.fromkeys("\"'`\\=,;:|&<>(){}[]", " "))
-"""What stands around a path in a command or in JSON."""
 _LONGEST_SLUG = 40
 _RANDOM = 8
 _DIGITS = frozenset("0123456789abcdef")
@@ -50,8 +43,9 @@ _NEW = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW | posix.
 
 
 def keep(options: Options, settings: SpillSettings, tool: str, chunks: Iterable[bytes]) -> Kept:
-    """Keep the result of `tool`, UTF-8 that comes in `chunks`, in a new file of the thread's, and
-    remove old ones. Raises OSError, and whatever `chunks` raise; then no new file is left.
+    """Keep the result of `tool`, UTF-8 that comes in `chunks`, in a file of the thread's, and
+    remove old ones. It is a new file, unless one holds all of it: so what is read of one is not
+    kept again. Raises OSError, and whatever `chunks` raise; then no new file is left.
 
     The file is not flushed to the disk: an agent would wait for it.
     """
@@ -60,15 +54,14 @@ def keep(options: Options, settings: SpillSettings, tool: str, chunks: Iterable[
     folder = open_below(files, names, make=True)
     try:
         _hide(files)
-        name = new_name(tool)
-        size, lines, first, last = _write(folder, name, chunks)
+        name, measure = _write(folder, new_name(tool), chunks)
     finally:
         posix.close(folder)
     from .spilltidy import tidy
 
     tidy(files, settings, time.time())
-    head, tail = ends_of(first, last, size)
-    return Kept("/".join((files, *names, name)), size, lines, head, tail)
+    head, tail = ends_of(measure.first, measure.last, measure.size)
+    return Kept("/".join((files, *names, name)), measure.size, measure.lines, head, tail)
 
 
 def kept_paths(options: Options, most: int) -> list[str]:
@@ -80,36 +73,6 @@ def kept_paths(options: Options, most: int) -> list[str]:
         return []
     # Names begin with a time.
     return [f"{at}/{name}" for name in sorted(filter(is_name, names))[-most:]]
-
-
-def shortened(chunks: Iterable[bytes], call: str) -> str:
-    """What the model gets in the place of what it read of a kept result, UTF-8 in `chunks`, by the
-    tool's input `call`: as `shown`, with the path of that result, and no new file."""
-    return shown(measured(chunks, read_back_path(call)))
-
-
-def measured(chunks: Iterable[bytes], path: str) -> Kept:
-    """What there is to show of `chunks`, which were read from the kept result at `path`."""
-    measure = _Measure()
-    for chunk in chunks:
-        measure.add(chunk)
-    head, tail = ends_of(measure.first, measure.last, measure.size)
-    return Kept(path, measure.size, measure.lines, head, tail, again=True)
-
-
-def is_read_back(call: str) -> bool:
-    """Whether a tool's input, a text or its JSON, names a kept result: what it gives is not kept
-    again."""
-    return bool(read_back_path(call))
-
-
-def read_back_path(call: str) -> str:
-    """The path of the kept result, or of the folder of such, that a tool's input names; else ""."""
-    for word in call[:_LONGEST_CALL].replace("\\/", "/").translate(_BETWEEN).split():
-        # In a shell whose folder is that of the file, its name alone.
-        if f"{FOLDER}/{SPILL}" in word or is_name(word.rpartition("/")[2]):
-            return word
-    return ""
 
 
 def new_name(tool: str) -> str:
@@ -176,8 +139,8 @@ class _Measure:
         return self._breaks + bool(self.last and not self.last.endswith(b"\n"))
 
 
-def _write(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, int, bytes, bytes]:
-    """Write a file that is there whole, or not at all."""
+def _write(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[str, _Measure]:
+    """Write a file that is there whole, or not at all; the name of the one that has it."""
     measure, draft = _Measure(), f"{name}{DRAFT}"
     file = posix.open(draft, _NEW, 0o600, dir_fd=folder)
     done = False
@@ -185,13 +148,17 @@ def _write(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, int, b
         for chunk in chunks:
             write_all(file, chunk)
             measure.add(chunk)
+        from .spilltwin import twin
+
+        if same := twin(folder, draft, measure.size):
+            return same, measure
         posix.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         done = True
     finally:
         posix.close(file)
         if not done:
             posix.unlink(draft, dir_fd=folder)
-    return measure.size, measure.lines, measure.first, measure.last
+    return name, measure
 
 
 def _hide(files: str) -> None:

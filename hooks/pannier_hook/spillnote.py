@@ -21,7 +21,6 @@ ENDS = 4 * (HEAD + 1)
 """Bytes of UTF-8 that hold as many code points, wherever they are cut."""
 
 _BEGIN = "[Pannier: this result is long, and all of it is kept in a file: "
-_AGAIN = "[Pannier: what was read of a file with a kept result is long itself: "
 _FILE = "]\nfile: "
 _HOW = (
     "Read what you need of it in a shell, some 100 lines at a time: sed -n '200,300p' on that "
@@ -44,18 +43,14 @@ class Kept:
     """A result that is kept in the file `path`: its size in bytes, its lines (0: not counted), and
     the texts of its beginning and its end. Frozen by custom."""
 
-    __slots__ = ("again", "head", "lines", "path", "size", "tail")
+    __slots__ = ("head", "lines", "path", "size", "tail")
 
-    def __init__(
-        self, path: str, size: int, lines: int, head: str, tail: str, *, again: bool = False
-    ) -> None:
-        """`again`: it is not kept, for it was read from `path`, where it is kept already."""
+    def __init__(self, path: str, size: int, lines: int, head: str, tail: str) -> None:
         self.path = path
         self.size = size
         self.lines = lines
         self.head = head
         self.tail = tail
-        self.again = again
 
 
 def shown(
@@ -82,9 +77,8 @@ def note(kept: Kept) -> str:
     """The words alone: where the result is, and how parts of it are read."""
     long_lines = 0 < kept.lines < kept.size // _LONG_LINE
     lines = f", {kept.lines} lines" if kept.lines else ""
-    begin = _AGAIN if kept.again else _BEGIN
     how = _HOW_LONG_LINES if long_lines else _HOW
-    return f"{begin}{kept.size} bytes{lines}{_FILE}{kept.path}\n{how}"
+    return f"{_BEGIN}{kept.size} bytes{lines}{_FILE}{kept.path}\n{how}"
 
 
 def spilled_in(text: str) -> tuple[str, int] | None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .request import Request
 
 TOOL = ("tool_name", "toolName")
-CALL = ("tool_input", "toolInput", "tool_args", "toolArgs")
 RESPONSE = ("tool_response", "toolResult")
 
 WRITERS = frozenset({"edit", "multiedit", "notebookedit", "write"})

@@ -21,8 +21,8 @@ IN_MEMORY = 4 << 20
 LARGEST = 1 << 30
 """Bytes of output. A command that prints more is ended."""
 
-Keep = Callable[[Iterable[bytes], str], str]
-"""Takes an output piece by piece, and the command; gives the text that stands for it. Raises
+Keep = Callable[[Iterable[bytes]], str]
+"""Takes an output piece by piece; gives the text that stands for it. Raises
 OSError."""
 
 _PIECE = 1 << 16
@@ -52,7 +52,6 @@ class Running:
     """A command of bash's, with all its children, and what it prints."""
 
     def __init__(self, command: str, seconds: float) -> None:
-        self._command = command
         self._process = subprocess.Popen(
             ["bash", "-c", command],
             stdin=subprocess.DEVNULL,
@@ -105,7 +104,7 @@ class Running:
         held.clear()
         if keep is not None:
             try:
-                return keep(watched, self._command)
+                return keep(watched)
             except OSError as problem:
                 why = f"it could not be kept: {problem.strerror or problem}"
         for _ in watched:

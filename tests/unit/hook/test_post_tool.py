@@ -206,15 +206,21 @@ def test_parts_beside_a_picture(world: World) -> None:
 
 @pytest.mark.parametrize("client", ["claude", "opencode"])
 def test_reading_it_back(world: World, client: str) -> None:
-    """A part comes as it is; too large a part is shortened, with the same path and no new file."""
+    """A part comes as it is; for all of it the model is told of the same file, and there is no new
+    one. What a call gives that only names the file is kept as any result."""
     found = spilled_in(text_of(client, run(world, client, told(client, OUTPUT))))
     assert found
     again = {"command": f"cat {found[0]}"}
     assert run(world, client, told(client, OUTPUT[:9_000], tool_input=again)).out == b""
     text = text_of(client, run(world, client, told(client, OUTPUT, tool_input=again)))
-    assert f"\nfile: {found[0]}\n" in text
+    assert spilled_in(text) == found
     assert len(text) < 2_700
     assert files(world.root) == [Path(found[0])]
+    other = spilled_in(
+        text_of(client, run(world, client, told(client, OUTPUT[1:], tool_input=again)))
+    )
+    assert other
+    assert Path(other[0]).read_text() == OUTPUT[1:]
 
 
 # ---- where the client kept it itself -----------------------------------------------------------

@@ -24,12 +24,9 @@ from pannier_hook.spill import (
     DRAFT,
     folder_of,
     is_name,
-    is_read_back,
     keep,
     kept_paths,
     new_name,
-    read_back_path,
-    shortened,
     shown,
     spilled_in,
 )
@@ -127,39 +124,60 @@ def test_own_names(tool: str) -> None:
 
 # ---- reading back ------------------------------------------------------------------------------
 
-SPILLED = "/workspace/agent/files/.pannier/spill/main/20261130T031245Z-bash-0123456789abcdef.txt"
+
+def test_what_is_kept_already(here: Options) -> None:
+    """A result with the very same bytes makes no new file, and the model is told of the first one,
+    which counts as new again."""
+    first = keep(here, Spill(), "Bash", [b"one\n" * 30_000])
+    os.utime(first.path, times=(time.time() - 29 * DAY,) * 2)
+    again = keep(here, Spill(), "Read", [b"one\n" * 10_000] * 3)
+    assert (again.path, again.size, again.lines) == (first.path, 120_000, 30_000)
+    assert shown(again) == shown(first)
+    assert files(Path(here.root)) == [Path(first.path)]
+    assert time.time() - Path(first.path).stat().st_mtime < HOUR
+
+
+@pytest.mark.parametrize("status", ["\n[status 0]", "\n", ""])
+def test_a_status_behind_it(here: Options, status: str) -> None:
+    """What a client puts behind each output is there twice when the file was read; that is not
+    kept again either."""
+    text = "".join(f"{number}\n" for number in range(30_000)) + status
+    first = keep(here, Spill(), "Bash", [text.encode()])
+    again = keep(here, Spill(), "Bash", [f"{text}{status}".encode()])
+    assert again.path == first.path
+    assert files(Path(here.root)) == [Path(first.path)]
 
 
 @pytest.mark.parametrize(
-    ("call", "path"),
+    "other",
     [
-        (f'{{"command": "sed -n \'1,9p\' {SPILLED} | head"}}', SPILLED),
-        (f'{{"file_path":"{SPILLED}"}}', SPILLED),
-        (SPILLED.replace("/", "\\/"), SPILLED),
-        ("cat .pannier/spill/main/x.txt", ".pannier/spill/main/x.txt"),
-        ("cd /w && cat files/.pannier/spill/*/*", "files/.pannier/spill/*/*"),
-        (f"cat <{SPILLED.rpartition('/')[2]};", SPILLED.rpartition("/")[2]),
+        b"x" * 119_999 + b"y",
+        b"y" + b"x" * 119_999,
+        b"x" * 119_999,
+        b"x" * 120_000 + b"y",
+        b"x" * 120_000 + b"xy",
+        b"x" * 130_000,
     ],
 )
-def test_reading_back(call: str, path: str) -> None:
-    """A call that names a kept result, in whatever way, reads it back."""
-    assert is_read_back(call)
-    assert read_back_path(call) == path
+def test_what_only_looks_like_it(here: Options, other: bytes) -> None:
+    """Any other result is kept, whatever the call was: nothing is lost."""
+    first = keep(here, Spill(), "Bash", [b"x" * 120_000])
+    kept = keep(here, Spill(), "Bash", [other])
+    assert kept.path != first.path
+    assert Path(kept.path).read_bytes() == other
 
 
-@pytest.mark.parametrize("call", ["", "{}", "cat a.txt", "ls spill", f"{'x ' * 40_000}{SPILLED}"])
-def test_not_reading_back(call: str) -> None:
-    """Other calls do not; of a very long one only the beginning is looked at."""
-    assert not is_read_back(call)
-
-
-def test_what_was_read_back_is_bounded(here: Options) -> None:
-    """It is shortened with the same path, and makes no new file."""
-    text = shortened([b"x\n" * 100_000], f"cat {SPILLED}")
-    assert len(text) < 2_600
-    assert f"\nfile: {SPILLED}\n" in text
-    assert spilled_in(text) is None
-    assert files(Path(here.root)) == []
+@pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("elsewhere")])
+def test_what_is_no_file(here: Options, put: Callable[[Path], None]) -> None:
+    """What somebody put there under a name of ours stands for no result, and keeps nobody
+    waiting."""
+    text = b"x" * 9_000
+    folder = Path(keep(here, Spill(), "Bash", [b"one"]).path).parent
+    (folder / "elsewhere").write_bytes(text)
+    put(folder / new_name("Bash"))
+    kept = Path(keep(here, Spill(), "Bash", [text]).path)
+    assert not kept.is_symlink()
+    assert kept.read_bytes() == text
 
 
 # ---- what goes wrong ---------------------------------------------------------------------------
@@ -245,6 +263,7 @@ def test_a_link_in_the_middle_of_writing(here: Options, tmp_path: Path) -> None:
 
 
 WRITER = """
+import os
 import sys
 sys.path.insert(0, sys.argv[1])
 from pannier_hook.options import Options
@@ -252,7 +271,7 @@ from pannier_hook.settings import Spill
 from pannier_hook.spill import keep
 
 def chunks():
-    yield b"x" * 100_000
+    yield os.urandom(100_000)
     if sys.argv[3] == "wait":
         sys.stdin.read()
     yield b"y" * 100_000
@@ -389,7 +408,7 @@ def test_looking_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         real(*args, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(posix, "unlink", count)
-    keep(options(tmp_path), Spill(), "x", [b"x"])
+    keep(options(tmp_path), Spill(), "x", [b"y"])
     assert 8 <= looked <= 10
 
 

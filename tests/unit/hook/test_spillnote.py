@@ -98,7 +98,6 @@ def test_the_note_is_found_again(head: str, tail: str, size: int, lines: int, be
 def test_no_note(text: str) -> None:
     """Another text has none."""
     assert spilled_in(text) is None
-    assert spilled_in(shown(Kept(PATH, 9, 1, text, text, again=True))) is None
 
 
 def test_how_long_it_is() -> None:
