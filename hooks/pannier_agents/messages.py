@@ -12,6 +12,7 @@ from langchain_core.messages import (
     AnyMessage,
     BaseMessage,
     HumanMessage,
+    SystemMessage,
     ToolMessage,
     message_to_dict,
 )
@@ -54,6 +55,12 @@ def begins_turn(message: BaseMessage) -> bool:
 def is_prompt(message: BaseMessage) -> bool:
     """Whether a person speaks."""
     return begins_turn(message) and not is_injected(message, "follow-up")
+
+
+def opening(messages: Sequence[AnyMessage]) -> int:
+    """The place of the first message that is not the system's; these stand before all else."""
+    places = (n for n, one in enumerate(messages) if not isinstance(one, SystemMessage))
+    return next(places, max(0, len(messages) - 1))
 
 
 def goes_on(messages: Sequence[AnyMessage]) -> bool:
@@ -109,7 +116,7 @@ def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def records(
     messages: Sequence[AnyMessage], first: str, last: str, put: Sequence[AnyMessage] = ()
 ) -> Iterator[tuple[AnyMessage, str]]:
-    """What is new since the history began with message `first` and ended with `last`, in order,
+    """What is new since the history opened with message `first` and ended with `last`, in order,
     each with the id of the message that it follows.
 
     Where the beginning was rewritten (a compaction, or the memory put before it), that is what was
@@ -119,7 +126,7 @@ def records(
     ids = [str(one.id) for one in messages]
     known = ids.index(last) + 1 if last in ids else 0
     after = last
-    if messages and ids[0] != first:
+    if messages and ids[opening(messages)] != first:
         for message in messages[:known]:
             if is_summary(message) or is_injected(message, "memory"):
                 yield message, after

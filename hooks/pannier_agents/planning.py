@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 
 from pannier_agents import tokens
@@ -19,7 +19,7 @@ from pannier_agents.messages import is_injected
 from pannier_agents.pruning import pruned, trimmed
 from pannier_agents.settings import Pruning
 from pannier_agents.summarizing import Part
-from pannier_agents.view import View, request, task, view
+from pannier_agents.view import View, lasting, request, task, view
 
 NO_MEMORY = "The memory does not fit into this context. Read memory/index.md when you need it."
 _AIM = 3 / 4
@@ -159,7 +159,7 @@ def _last_unprotected(messages: Sequence[BaseMessage], protected: int) -> int | 
 def cut_place(now: Weighed, budget: Budget) -> int | None:
     """Where the history is cut for a compaction; None where that would gain too little."""
     seen, scale = now.view, now.scale
-    said = [*task(now.messages), *request(now.messages)]
+    said = lasting(now.messages)
     fixed = scale.rest + budget.summary + scale.of(said)
     sizes = [*map(scale.times, seen.sizes)]
     place = cut(sizes, now.places, budget.tail(fixed))
@@ -197,12 +197,13 @@ def to_summarize(now: Weighed, place: int) -> Part:
     ids = [one.id for one in now.messages]
     held = before if before and before["upto"] in ids else None
     begin = ids.index(held["covers"]) + 1 if held and held["covers"] in ids else 0
-    said = {one.id for one in (*task(now.messages), *request(now.messages))}
+    said = {one.id for one in lasting(now.messages)}
     also = said | set(held["request"] if held else ())
     messages = [
         one
         for at, one in enumerate(now.messages[:place])
-        if (at >= begin or one.id in also) and not is_injected(one, "memory")
+        if (at >= begin or one.id in also) and not isinstance(one, SystemMessage)
+        if not is_injected(one, "memory")
     ]
     return Part(held["summary"] if held else "", messages, frozenset(map(str, said)))
 
@@ -257,7 +258,7 @@ def _with_short_summary(now: Weighed, budget: Budget) -> Weighed:
 def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int, ...]]]:
     """From mild to hard, each with the sizes to try it for."""
     upto = _last_id(now.messages)
-    spared = [str(one.id) for one in (*task(now.messages), *request(now.messages))]
+    spared = [str(one.id) for one in lasting(now.messages)]
     room = max(0, budget.most - now.scale.rest) * _CHARACTERS
     aims = (int(budget.limit * _AIM), budget.most)
     for media in (True, False):

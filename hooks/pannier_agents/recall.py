@@ -4,24 +4,24 @@ for a call has it, too."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from langchain.agents import AgentState
 from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.agents.middleware.types import ModelResponse
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from pannier_agents.group import Group
-from pannier_agents.messages import injected, is_injected
+from pannier_agents.messages import injected, is_injected, opening
 from pannier_hook.clients import SESSION_START
 from pannier_hook.context import injection
 
 
 class Recall(AgentMiddleware[Any, Any, Any]):
-    """Puts the group's memory before the first message of a fresh context.
+    """Puts the group's memory before the first message of a fresh context, behind the system's.
 
     Fresh is a context in which it does not stand: a new thread, and one whose beginning somebody
     took away. List it after all others but `Context`, so that it sees what they did.
@@ -37,7 +37,8 @@ class Recall(AgentMiddleware[Any, Any, Any]):
             return None
         with self.group.untroubled(SESSION_START):
             remembered = memory(self.group)
-            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), remembered, *messages]}
+            whole = _with(remembered, messages)
+            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *whole]}
         return None
 
     def wrap_model_call(
@@ -61,7 +62,13 @@ def _with_memory(request: ModelRequest[Any]) -> ModelRequest[Any]:
     block = next((message for message in history if is_injected(message, "memory")), None)
     if block is None:
         return request
-    return request.override(messages=[block, *request.messages])
+    return request.override(messages=_with(block, request.messages))
+
+
+def _with(block: AnyMessage, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Providers take messages of the system's before all others only."""
+    place = opening(messages) if messages else 0
+    return [*messages[:place], block, *messages[place:]]
 
 
 def memory(group: Group) -> HumanMessage:

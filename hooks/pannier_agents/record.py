@@ -35,6 +35,7 @@ from pannier_agents.messages import (
     last_said,
     line,
     mended,
+    opening,
     records,
 )
 from pannier_agents.state import Handed, RecordState
@@ -179,7 +180,7 @@ class Record(AgentMiddleware[Any, Any, Any]):
         if not lines and what.kind == events.RECORDS:
             return {}
         hand_over(self.group, replace(what, records=lines, offset=handed["size"]))
-        first, last = (str(one.id) for one in (messages[0], messages[-1]))
+        first, last = (str(one.id) for one in (messages[opening(messages)], messages[-1]))
         size, compacted = handed["size"] + len(lines), given_way(marks_of(state))
         return {"pannier_handed": Handed(first=first, last=last, size=size, compacted=compacted)}
 

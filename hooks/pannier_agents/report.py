@@ -70,7 +70,8 @@ def _parts(now: Weighed, fixed: Fixed) -> Iterator[dict[str, Any]]:
         count[part] += 1
         size[part] += tokens.of_message(one)
     factor = now.scale.factor
-    yield {"part": "system", "messages": int(fixed.system > 0), "tokens": _by(fixed.system, factor)}
+    system, said = fixed.system + size["system"], int(fixed.system > 0) + count["system"]
+    yield {"part": "system", "messages": said, "tokens": _by(system, factor)}
     yield {"part": "tools", "messages": fixed.count, "tokens": _by(fixed.tools, factor)}
     for part in _PARTS:
         yield {"part": part, "messages": count[part], "tokens": _by(size[part], factor)}
@@ -81,6 +82,8 @@ def _by(size: int, factor: float) -> int:
 
 
 def _part(message: BaseMessage, tasks: set[str | None], requests: set[str | None]) -> str:
+    if isinstance(message, SystemMessage):
+        return "system"
     if is_injected(message, "memory"):
         return "memory"
     if message.id in tasks:

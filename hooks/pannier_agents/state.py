@@ -22,8 +22,8 @@ class Handed(TypedDict):
     """What of this branch the sidecar was told already."""
 
     first: str
-    """Id of the message with which the history began then: another one now means that somebody
-    rewrote it."""
+    """Id of the message with which the history opened then, the system's aside: another one now
+    means that somebody rewrote it."""
     last: str
     """Id of the last message that was handed over."""
     size: int

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, takewhile
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from pannier_agents import tokens
 from pannier_agents.marks import Compacted, Marks, Shortened
@@ -58,22 +59,41 @@ def view(messages: Sequence[BaseMessage], marks: Marks) -> View:
     return View(lead, change.tail(messages, start), start, change.changed, change.pruned)
 
 
+def lasting(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """What stays word for word, whatever gives way."""
+    return [*(messages[at] for at in _system(messages)), *task(messages), *request(messages)]
+
+
 def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """What the thread is for: the first thing that a person said."""
-    for one in messages:
-        if isinstance(one, HumanMessage) and is_prompt(one):
-            return [one]
-    return []
+    """What the thread is for: all that persons said first, before anybody answered."""
+    begin = next((at for at, one in enumerate(messages) if is_prompt(one)), len(messages))
+    return [one for one in _input(messages, begin) if is_prompt(one)]
 
 
 def request(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The latest request, with the messages that were put beside it."""
+    """The latest request: all that was said since somebody answered, with the messages that were
+    put beside it."""
     for place in range(len(messages) - 1, -1, -1):
-        one = messages[place]
-        if isinstance(one, HumanMessage) and begins_turn(one):
-            beside = messages[place + 1 : place + 2]
-            return [one, *(other for other in beside if is_injected(other, "message"))]
+        if begins_turn(messages[place]):
+            while place and isinstance(messages[place - 1], _GIVEN):
+                place -= 1
+            said = _input(messages, place)
+            return [one for one in said if begins_turn(one) or is_injected(one, "message")]
     return []
+
+
+_GIVEN = (HumanMessage, SystemMessage)
+
+
+def _input(messages: Sequence[BaseMessage], begin: int) -> Iterator[BaseMessage]:
+    """What came in one go with the message at a place, from there on."""
+    return takewhile(lambda one: isinstance(one, _GIVEN), islice(messages, begin, None))
+
+
+def _system(messages: Sequence[BaseMessage]) -> list[int]:
+    """The places of the system's messages; of those that say the same, of the first."""
+    places = [at for at, one in enumerate(messages) if isinstance(one, SystemMessage)]
+    return sorted({str(messages[at].content): at for at in reversed(places)}.values())
 
 
 class _Change:
@@ -132,6 +152,8 @@ def _lead(
             if id in places:
                 yield change(places[id], messages[places[id]])
 
+    for place in _system(messages[: places[compacted["upto"]] + 1]):
+        yield change(place, messages[place])
     if compacted["memory"]:
         memory = injected("memory", compacted["memory"])
         yield memory.model_copy(update={"id": f"memory-{compacted['upto']}"})
