@@ -5,12 +5,13 @@ A pruned result is never longer than before, and pruning it again changes nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
+from pannier_agents import blocks
 from pannier_agents.memo import Memo
 from pannier_hook.spillnote import spilled_in
 
@@ -67,7 +68,7 @@ def text_of(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    return "\n".join(text for one in content if (text := _text(one)) is not None)
+    return "\n".join(text for one in content if (text := blocks.text_of(one)) is not None)
 
 
 def with_texts(message: BaseMessage, change: Callable[[str], str]) -> BaseMessage:
@@ -81,10 +82,10 @@ def with_texts(message: BaseMessage, change: Callable[[str], str]) -> BaseMessag
         return message.model_copy(update={"content": after})
     content: list[Any] = []
     for one in message.content:
-        if _text(one) is None:
+        if blocks.text_of(one) is None:
             content.append(one)
         elif after:
-            content.append(one | {"text": after} if isinstance(one, dict) else after)
+            content.append(blocks.with_text(one, after))
             after = ""
     return message.model_copy(update={"content": content})
 
@@ -104,12 +105,3 @@ def pruner(soft: int, hard: int) -> Memo[BaseMessage]:
         return with_texts(message, lambda text: pruned_text(text, soft, hard))
 
     return Memo(prune)
-
-
-def _text(block: object) -> str | None:
-    """The text of a block that holds nothing else."""
-    if isinstance(block, str):
-        return block
-    if isinstance(block, Mapping) and block.get("type") == "text":
-        return str(block.get("text", ""))
-    return None

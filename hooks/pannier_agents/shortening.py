@@ -9,12 +9,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from pannier_agents.blocks import is_media, kind_of
 from pannier_agents.memo import Memo
 from pannier_agents.pruning import trimmed, with_texts
 
-MEDIA = frozenset(
-    {"image", "image_url", "audio", "input_audio", "video", "file", "document", "media"}
-)
 _LEFT_OUT = "[An image or a file was left out here to save room.]"
 _ARGUMENTS = 2
 """Arguments that have more than so many times the longest text, after each text was trimmed, are
@@ -45,7 +43,7 @@ def _without_media(message: BaseMessage) -> BaseMessage:
     if not isinstance(message.content, list):
         return message
     note = {"type": "text", "text": _LEFT_OUT}
-    content = [note if _kind(one) in MEDIA else one for one in message.content]
+    content = [note if is_media(one) else one for one in message.content]
     return (
         message if content == message.content else message.model_copy(update={"content": content})
     )
@@ -83,15 +81,11 @@ def _texts(value: Any, change: Callable[[str], str]) -> Any:
 
 def _block(block: Any, args: Mapping[str | None, Any]) -> Any:
     """A block of content that says a call again, in a provider's form."""
-    if _kind(block) == "tool_use" and block.get("id") in args:
+    if kind_of(block) == "tool_use" and block.get("id") in args:
         return block | {"input": args[block["id"]]}
-    if _kind(block) == "tool_call" and block.get("id") in args:
+    if kind_of(block) == "tool_call" and block.get("id") in args:
         return block | {"args": args[block["id"]]}
-    if _kind(block) == "function_call" and block.get("call_id") in args:
+    if kind_of(block) == "function_call" and block.get("call_id") in args:
         said = json.dumps(args[block["call_id"]], ensure_ascii=False, default=str)
         return block | {"arguments": said}
     return block
-
-
-def _kind(block: object) -> str:
-    return str(block.get("type", "")) if isinstance(block, Mapping) else ""

@@ -13,6 +13,7 @@ from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
+from pannier_agents.blocks import text_of
 from pannier_agents.group import Group
 from pannier_agents.settings import ContextSettings
 from pannier_hook import events, spill
@@ -115,15 +116,7 @@ def _texts(message: ToolMessage) -> list[str]:
     """The texts of its content, in order."""
     if isinstance(message.content, str):
         return [message.content]
-    return [text for block in message.content if (text := _text(block)) is not None]
-
-
-def _text(block: object) -> str | None:
-    if isinstance(block, str):
-        return block
-    if isinstance(block, Mapping) and block.get("type") == "text":
-        return str(block.get("text") or "")
-    return None
+    return [text for block in message.content if (text := text_of(block)) is not None]
 
 
 def _joined(texts: list[str]) -> str:
@@ -139,7 +132,7 @@ def _with_text(message: ToolMessage, text: str) -> ToolMessage:
     content: list[Any] = []
     is_there = False
     for block in message.content:
-        if _text(block) is None:
+        if text_of(block) is None:
             content.append(block)
         elif not is_there:
             is_there = True

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from pannier_agents.blocks import is_media
 from pannier_agents.pruning import text_of, trimmed
-from pannier_agents.shortening import MEDIA
 from pannier_hook.surviving import MUST_SURVIVE
 
 LADDER = (4_000, 1_500, 500, 200)
@@ -70,7 +70,7 @@ def question(
 
 def _lines(message: BaseMessage, marker: str, longest: int, kept: str) -> Iterator[str]:
     text = trimmed(text_of(message.content), longest)
-    media = sum(one in MEDIA for one in _kinds(message))
+    media = sum(map(is_media, message.content)) if isinstance(message.content, list) else 0
     note = f", with {media} images or files" if media else ""
     if isinstance(message, ToolMessage):
         id = message.tool_call_id
@@ -93,12 +93,6 @@ def _lines(message: BaseMessage, marker: str, longest: int, kept: str) -> Iterat
         return
     yield f"[{marker}] a person said{note}{kept}"
     yield text
-
-
-def _kinds(message: BaseMessage) -> list[str]:
-    if isinstance(message.content, str):
-        return []
-    return [str(one.get("type")) for one in message.content if isinstance(one, dict)]
 
 
 _NOW = "Write the summary now, in at most {} words."

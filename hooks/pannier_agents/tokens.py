@@ -11,6 +11,15 @@ from collections.abc import Iterable, Mapping
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from pannier_agents.blocks import (
+    SIGNATURE,
+    data_in,
+    is_image,
+    is_media,
+    kind_of,
+    text_of,
+    words_in,
+)
 from pannier_agents.memo import Memo
 from pannier_hook.estimate import estimate
 
@@ -28,7 +37,7 @@ def of_content(content: str | Iterable[object], *, skip: frozenset[str] = frozen
     """Tokens of a message's content, without the blocks of the types in `skip`."""
     if isinstance(content, str):
         return estimate(content)
-    return sum(_block(one) for one in content if _type(one) not in skip)
+    return sum(_block(one) for one in content if kind_of(one) not in skip)
 
 
 def of_messages(messages: Iterable[BaseMessage]) -> int:
@@ -56,23 +65,16 @@ def _count(message: BaseMessage) -> int:
 
 
 def _block(block: object) -> int:
-    if isinstance(block, str):
-        return estimate(block)
+    text = text_of(block)
+    if text is not None:
+        return estimate(text)
+    if is_image(block):
+        return IMAGE
+    if is_media(block):
+        return IMAGE + data_in(block) // _MEDIA_SHARE + estimate(_json(words_in(block)))
     if not isinstance(block, Mapping):
         return estimate(str(block))
-    kind = _type(block)
-    if kind == "text":
-        return estimate(str(block.get("text", "")))
-    if kind in ("image", "image_url"):
-        return IMAGE
-    if kind in ("audio", "video", "file", "document", "input_audio", "media"):
-        return IMAGE + len(str(block)) // _MEDIA_SHARE
-    # A signature is not read by the model.
-    return estimate(_json({name: one for name, one in block.items() if name != "signature"}))
-
-
-def _type(block: object) -> str:
-    return str(block.get("type", "")) if isinstance(block, Mapping) else ""
+    return estimate(_json({name: one for name, one in block.items() if name != SIGNATURE}))
 
 
 def _tool(tool: object) -> int:
