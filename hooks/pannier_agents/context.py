@@ -28,9 +28,9 @@ from pannier_agents.marks import ContextState, Marks, covers_of, marks_of, summa
 from pannier_agents.messages import is_injected
 from pannier_agents.planning import Scale, Weighed, scale_of, weigh
 from pannier_agents.recall import memory
-from pannier_agents.record import session_of
 from pannier_agents.report import Fixed, report_of
 from pannier_agents.settings import ContextSettings
+from pannier_agents.speaker import Speaker, speaker_of
 from pannier_agents.summarizing import Answer, Ask, is_too_long
 from pannier_agents.summary import summary_id
 from pannier_agents.view import given_way, view
@@ -95,7 +95,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
         self.group = group or Group.here()
         self.settings = settings or ContextSettings.here()
         self.summarizer = summarizer
-        self._last: dict[str, Last] = {}
+        self._last: dict[Speaker, Last] = {}
         self._changing = Lock()
 
     def wrap_model_call(
@@ -140,13 +140,13 @@ class Context(AgentMiddleware[Any, Any, Any]):
         return self._sent(request, sending, response)
 
     def after_agent(self, state: ContextState, runtime: Runtime[Any]) -> Update:
-        session = session_of(runtime)
-        last = self._last.get(session)
-        if session and last:
+        speaker = speaker_of(runtime)
+        last = self._last.get(speaker)
+        if last and speaker.session and not speaker.agent:
             with self.group.untroubled(events.CONTEXT):
                 now = weigh(state["messages"], marks_of(state), last.scale)
                 details = {"report": report_of(now, last.budget, last.fixed)}
-                hand_over(self.group, HandOver(events.CONTEXT, session, details))
+                hand_over(self.group, HandOver(events.CONTEXT, speaker.session, details))
         return None
 
     def means(self, size: Budget, model: BaseChatModel) -> Means:
@@ -155,7 +155,7 @@ class Context(AgentMiddleware[Any, Any, Any]):
 
     def scale(self, session: str) -> Scale | None:
         """What was last known of the session's tokens."""
-        last = self._last.get(session)
+        last = self._last.get(Speaker(session))
         return last.scale if last else None
 
     def tell(self, session: str, made: Weighed, summary: str, trigger: str) -> None:
@@ -171,20 +171,26 @@ class Context(AgentMiddleware[Any, Any, Any]):
         if not request.messages:
             return None
         with self.group.untroubled(events.POST_COMPACT):
-            session, base = session_of(request.runtime), marks_of(request.state)
+            speaker = speaker_of(request.runtime)
+            base = self._base(speaker, request.state)
             size = budget(self.settings, profile_of(request.model))
             fixed = Fixed.of(request.system_message, request.tools)
             seen = view(request.messages, base)
-            scale = self._learned(session, scale_of(seen, fixed.tokens), size)
-            marks, summary = self._paid(session, base, request.messages)
+            scale = self._learned(speaker, scale_of(seen, fixed.tokens), size)
+            marks, summary = self._paid(speaker, base, request.messages)
             now = weigh(request.messages, marks, scale, seen if marks is base else None)
             last = Last(base, marks, summary, scale, size, fixed)
             return (yield from self._decided(request, last, now))
         return None
 
-    def _learned(self, session: str, scale: Scale, size: Budget) -> Scale:
+    def _base(self, speaker: Speaker, state: Any) -> Marks:
+        """The marks of the request before. A node's state has none when its run begins."""
+        base, last = marks_of(state), self._last.get(speaker)
+        return last.marks if speaker.is_node and last and not base else base
+
+    def _learned(self, speaker: Speaker, scale: Scale, size: Budget) -> Scale:
         """For a model that reports nothing: what its refusals told of its tokens."""
-        last = self._last.get(session)
+        last = self._last.get(speaker)
         if scale.exact or last is None or last.scale.exact or last.budget != size:
             return scale
         return replace(scale, factor=max(scale.factor, last.scale.factor))
@@ -215,18 +221,20 @@ class Context(AgentMiddleware[Any, Any, Any]):
             else summary_of(after.marks)
         )
         made = replace(last, marks=after.marks, summary=summary, scale=after.scale)
-        session = session_of(request.runtime)
+        speaker = speaker_of(request.runtime)
         with self._changing:
-            self._last.pop(session, None)
+            self._last.pop(speaker, None)
             while len(self._last) >= _MOST_SESSIONS:
                 del self._last[next(iter(self._last))]
-            self._last[session] = made
+            self._last[speaker] = made
         return Sending(after, made)
 
-    def _paid(self, session: str, base: Marks, messages: Sequence[AnyMessage]) -> tuple[Marks, str]:
+    def _paid(
+        self, speaker: Speaker, base: Marks, messages: Sequence[AnyMessage]
+    ) -> tuple[Marks, str]:
         """The marks to begin with: those of a request that failed after its summary was written
         are used again."""
-        last = self._last.get(session)
+        last = self._last.get(speaker)
         if last is None or not last.summary or last.base != base:
             return base, ""
         made = last.marks.get("compacted")
@@ -239,10 +247,11 @@ class Context(AgentMiddleware[Any, Any, Any]):
     ) -> Response:
         """The response, with what was decided for the thread's state."""
         last = sending.last
-        if last.marks == last.base:
+        if last.marks == marks_of(request.state):
             return response
-        if last.summary:
-            self.tell(session_of(request.runtime), sending.now, last.summary, "auto")
+        speaker = speaker_of(request.runtime)
+        if last.summary and not speaker.agent:
+            self.tell(speaker.session, sending.now, last.summary, "auto")
         update = {"pannier_context": dict(last.marks)}
         return ExtendedModelResponse(model_response=response, command=Command(update=update))
 

@@ -18,6 +18,7 @@ from pannier_hook.spool import Draft, Spool, new_id
 PART = FILE_LIMIT - HEADER_LIMIT
 """Bytes of records in one event file."""
 LOG = "threads/{session}"
+SUB_AGENTS_LOG = "threads/{session}/{agent}"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,9 @@ class HandOver:
     details: Mapping[str, str] = field(default_factory=dict)
     records: bytes = b""
     offset: int = 0
-    """Of the first record in the session's log."""
+    """Of the first record in the log."""
+    agent: str = ""
+    """The sub-agent whose records they are."""
 
 
 def hand_over(group: Group, what: HandOver) -> None:
@@ -58,7 +61,7 @@ def _events(group: Group, what: HandOver) -> Iterator[Event]:
     bounds = cut(what.records, PART) or [(0, 0)]
     if len(bounds) > MOST_PARTS:
         raise OSError(f"{len(what.records):,} bytes of records are more than one event can carry")
-    log = LOG.format(session=what.session)
+    log = (SUB_AGENTS_LOG if what.agent else LOG).format(session=what.session, agent=what.agent)
     for number, (begin, end) in enumerate(bounds, 1):
         yield Event(
             what.kind,
@@ -68,6 +71,7 @@ def _events(group: Group, what: HandOver) -> Iterator[Event]:
             client=group.client,
             session=what.session,
             thread=options.thread,
+            agent=what.agent,
             task=options.task,
             details=dict(what.details),
             log=Log(log, what.offset + begin) if what.records else None,

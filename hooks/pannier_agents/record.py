@@ -8,9 +8,8 @@ so that a branch that was left and returned to goes on where it was.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware, ModelRequest, hook_config
@@ -26,6 +25,7 @@ from langgraph.types import Command
 from pannier_agents.errors import ThreadError
 from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
+from pannier_agents.known import NOTHING, Known
 from pannier_agents.marks import marks_of
 from pannier_agents.messages import (
     end_line,
@@ -35,14 +35,14 @@ from pannier_agents.messages import (
     last_said,
     line,
     mended,
-    opening,
     records,
 )
+from pannier_agents.speaker import Speaker, calling, speaker_of
 from pannier_agents.state import Handed, RecordState
 from pannier_agents.view import given_way, standing
 from pannier_hook import events, inbox
 
-NOTHING = Handed(first="", last="", size=0)
+NO_DETAILS: Mapping[str, str] = {}
 Update = dict[str, Any] | None
 
 
@@ -61,10 +61,11 @@ class Record(AgentMiddleware[Any, Any, Any]):
         self.group = group or Group.here()
         self._begun: set[str] = set()
         self._taken: dict[str, inbox.Taken] = {}
+        self._known: dict[str, Known] = {}
         self._explained = False
 
     def before_model(self, state: RecordState, runtime: Runtime[Any]) -> Update:
-        if not (session := session_of(runtime)):
+        if not (speaker := speaker_of(runtime)).session:
             self._explain()
             return None
         messages = mended(state["messages"])
@@ -72,15 +73,15 @@ class Record(AgentMiddleware[Any, Any, Any]):
         told: list[AnyMessage] = []
         update: dict[str, Any] = {}
         with self.group.untroubled(events.SESSION_START):
-            self._told(session)
-            self._begin(session, state)
+            self._told(speaker)
+            self._begin(speaker, state)
         with self.group.untroubled(events.RECORDS):
-            if messages and is_prompt(messages[-1]):
-                said = HandOver(events.USER_PROMPT, session, details={"prompt": messages[-1].text})
-                update = self._hand_over(said, messages, state)
-                told = self._messages(session, events.USER_PROMPT)
+            if messages and is_prompt(messages[-1]) and not speaker.agent:
+                details = {"prompt": messages[-1].text}
+                update = self._hand_over(events.USER_PROMPT, speaker, messages, state, details)
+                told = self._messages(speaker.session, events.USER_PROMPT)
             else:
-                update = self._hand_over(HandOver(events.RECORDS, session), messages, state)
+                update = self._hand_over(events.RECORDS, speaker, messages, state)
         if not is_whole:
             update["messages"] = [RemoveMessage(REMOVE_ALL_MESSAGES), *messages, *told]
         elif told:
@@ -89,16 +90,20 @@ class Record(AgentMiddleware[Any, Any, Any]):
 
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: RecordState, runtime: Runtime[Any]) -> Update:
-        if not (session := session_of(runtime)):
+        if not (speaker := speaker_of(runtime)).session:
             return None
         messages = state["messages"]
+        if speaker.agent:
+            with self.group.untroubled(events.RECORDS):
+                return self._hand_over(events.RECORDS, speaker, messages, state) or None
+            return None
         active = goes_on(messages)
         update: dict[str, Any] = {}
         with self.group.untroubled(events.STOP):
-            self._told(session)
+            self._told(speaker)
             details = {"last": last_said(messages), "active": str(active).lower()}
-            update = self._hand_over(HandOver(events.STOP, session, details), messages, state)
-        if not active and (told := self._messages(session, events.STOP)):
+            update = self._hand_over(events.STOP, speaker, messages, state, details)
+        if not active and (told := self._messages(speaker.session, events.STOP)):
             update |= {"messages": told, "jump_to": "model"}
         return update or None
 
@@ -121,7 +126,7 @@ class Record(AgentMiddleware[Any, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        with self._failing(request.state, request.runtime):
+        with self._failing(request.state, request.runtime), calling(speaker_of(request.runtime)):
             return handler(request)
 
     async def awrap_tool_call(
@@ -129,7 +134,7 @@ class Record(AgentMiddleware[Any, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        with self._failing(request.state, request.runtime):
+        with self._failing(request.state, request.runtime), calling(speaker_of(request.runtime)):
             return await handler(request)
 
     def end(self, session: str, reason: str) -> None:
@@ -137,6 +142,7 @@ class Record(AgentMiddleware[Any, Any, Any]):
         with self.group.untroubled(events.SESSION_END):
             if session in self._begun:
                 self._begun.discard(session)
+                self._known.pop(session, None)
                 hand_over(self.group, HandOver(events.SESSION_END, session, {"reason": reason}))
 
     def _explain(self) -> None:
@@ -148,9 +154,10 @@ class Record(AgentMiddleware[Any, Any, Any]):
                     "nothing is recorded: the agent needs a checkpointer, and a thread_id"
                 )
 
-    def _begin(self, session: str, state: RecordState) -> None:
+    def _begin(self, speaker: Speaker, state: RecordState) -> None:
         """The first time that this process sees the session."""
-        if session in self._begun:
+        session = speaker.session
+        if speaker.agent or session in self._begun:
             return
         new = "pannier_handed" not in state
         source = get_config().get("metadata", {}).get("pannier_source", "startup")
@@ -166,23 +173,40 @@ class Record(AgentMiddleware[Any, Any, Any]):
         self._taken[session] = taken
         return [injected("follow-up" if event == events.STOP else "message", taken.text)]
 
-    def _told(self, session: str) -> None:
+    def _told(self, speaker: Speaker) -> None:
         """What was put before the agent in the step before stands in the store now."""
-        if taken := self._taken.pop(session, None):
+        if not speaker.agent and (taken := self._taken.pop(speaker.session, None)):
             inbox.done(taken)
 
     def _hand_over(
-        self, what: HandOver, messages: Sequence[AnyMessage], state: RecordState
+        self,
+        kind: str,
+        speaker: Speaker,
+        messages: Sequence[AnyMessage],
+        state: RecordState,
+        details: Mapping[str, str] = NO_DETAILS,
     ) -> dict[str, Any]:
         """Hand over with the messages that are new; how far that is, for the state."""
-        handed = state.get("pannier_handed", NOTHING)
-        lines = _lines(messages, state)
-        if not lines and what.kind == events.RECORDS:
+        handed = self._handed(speaker, messages, state)
+        lines = _lines(messages, state, handed)
+        if not lines and kind == events.RECORDS:
             return {}
-        hand_over(self.group, replace(what, records=lines, offset=handed["size"]))
-        first, last = (str(one.id) for one in (messages[opening(messages)], messages[-1]))
-        size, compacted = handed["size"] + len(lines), given_way(marks_of(state))
-        return {"pannier_handed": Handed(first=first, last=last, size=size, compacted=compacted)}
+        what = HandOver(kind, speaker.session, details, lines, handed["size"], speaker.agent)
+        hand_over(self.group, what)
+        first, last = (str(one.id) for one in (messages[0], messages[-1]))
+        size = handed["size"] + len(lines)
+        compacted = given_way(marks_of(state)) or handed.get("compacted", "")
+        new = Handed(first=first, last=last, size=size, compacted=compacted)
+        if speaker.is_node:
+            self._known.setdefault(speaker.session, Known()).add(messages, new)
+        return {"pannier_handed": new}
+
+    def _handed(
+        self, speaker: Speaker, messages: Sequence[AnyMessage], state: RecordState
+    ) -> Handed:
+        """What was handed over before. A node's state does not say so when its run begins."""
+        known = self._known.get(speaker.session) if speaker.is_node else None
+        return state.get("pannier_handed") or (known.of(messages) if known else NOTHING)
 
     @contextmanager
     def _failing(self, state: Any, runtime: Any) -> Iterator[None]:
@@ -199,26 +223,25 @@ class Record(AgentMiddleware[Any, Any, Any]):
             raise
 
     def _failed(self, state: Any, runtime: Any, outcome: str, reason: str) -> None:
-        if not (session := session_of(runtime)):
+        if not (speaker := speaker_of(runtime)).session:
             return
         with self.group.untroubled(events.STOP):
-            self._told(session)
-            handed = state.get("pannier_handed", NOTHING)
-            lines = _lines(state["messages"], state) + end_line(outcome, reason)
-            active = str(goes_on(state["messages"])).lower()
+            messages = state["messages"]
+            if speaker.agent:  # What its tool makes of it is another matter.
+                self._hand_over(events.RECORDS, speaker, messages, state)
+                return
+            self._told(speaker)
+            handed = self._handed(speaker, messages, state)
+            lines = _lines(messages, state, handed) + end_line(outcome, reason)
+            active = str(goes_on(messages)).lower()
             details = {"last": "", "active": active, "error": reason}
-            hand_over(self.group, HandOver(events.STOP, session, details, lines, handed["size"]))
+            what = HandOver(events.STOP, speaker.session, details, lines, handed["size"])
+            hand_over(self.group, what)
 
 
-def _lines(messages: Sequence[AnyMessage], state: RecordState) -> bytes:
-    handed, marks = state.get("pannier_handed", NOTHING), marks_of(state)
+def _lines(messages: Sequence[AnyMessage], state: RecordState, handed: Handed) -> bytes:
+    marks = marks_of(state)
     is_known = handed.get("compacted", "") == given_way(marks)
     put = [] if is_known else standing(messages, marks)
     new = records(messages, handed["first"], handed["last"], put)
     return b"".join(line(message, parent) for message, parent in new)
-
-
-def session_of(runtime: Any) -> str:
-    """The thread of LangGraph in which this runs; "" for one that is not kept."""
-    info = runtime.execution_info
-    return (info.thread_id if info else None) or ""

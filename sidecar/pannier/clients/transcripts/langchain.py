@@ -103,7 +103,8 @@ def _line(event: Event, value: Json, position: int, turns: _Turns) -> Iterator[E
         yield from _told(event, data, turns)
         return
     key, said = _key(event, data["id"]), list(_said(value["type"], data))
-    yield from _begin(event, value, key, turns)
+    if not event.agent:  # A sub-agent works in the turn of the agent.
+        yield from _begin(event, value, key, turns)
     before = _key(event, value["parent"]) if value["parent"] else ""
     model = str(_inner(data, "response_metadata").get("model_name", ""))
     for number, one in enumerate(said):
@@ -120,10 +121,11 @@ def _line(event: Event, value: Json, position: int, turns: _Turns) -> Iterator[E
             tool=one.tool,
             model=model if one.role == "agent" else "",
             failed=one.failed,
+            inner=event.agent,
         )
         before = own
     if isinstance(usage := data.get("usage_metadata"), dict):
-        yield _usage(key, model, usage)
+        yield _usage(event, key, model, usage)
 
 
 def _told(event: Event, data: Json, turns: _Turns) -> Iterator[Entry]:
@@ -228,7 +230,7 @@ def _mark(data: Json) -> str:
     return mark if mark in ("memory", "message", "follow-up") else ""
 
 
-def _usage(key: str, model: str, usage: Json) -> Usage:
+def _usage(event: Event, key: str, model: str, usage: Json) -> Usage:
     cached = _inner(usage, "input_token_details")
     read, written = _count(cached, "cache_read"), _count(cached, "cache_creation")
     return Usage(
@@ -238,6 +240,7 @@ def _usage(key: str, model: str, usage: Json) -> Usage:
         output=_count(usage, "output_tokens"),
         cache_read=read,
         cache_write=written,
+        inner=event.agent,
     )
 
 
