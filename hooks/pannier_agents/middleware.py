@@ -28,8 +28,8 @@ def memory_middleware(
     """The middleware for `create_agent`, with `others` of the agent's own in their place.
 
     `settings` are the group's, as `group.yaml` has them in `context:`, unless others are given.
-    `summarizer` writes the summaries, by default the agent's model. Raises ValueError for settings
-    that contradict each other.
+    `summarizer` writes the summaries, by default the agent's model. Raises ValueError for
+    settings that are not understood.
     """
     settings = settings or ContextSettings.here()
     group = group or Group.here()

@@ -27,6 +27,23 @@ LEAST_THRESHOLD = 4_000
 KEEP_DAYS = 30
 KEEP_BYTES = 1 << 30
 
+LEAST = {
+    "window": 4_000,
+    "pruning.soft_trim_chars": 200,
+    "pruning.hard_clear_threshold": 200,
+    "pruning.protect_recent": 0,
+    "compaction.trigger_percent": 10,
+    "compaction.reserve_tokens": 0,
+    "compaction.keep_recent_tokens": 0,
+    "compaction.min_messages": 1,
+    "spill_buffer.default_threshold": LEAST_THRESHOLD,
+    "spill_buffer.thresholds": LEAST_THRESHOLD,
+    "spill_buffer.keep_days": 1,
+    "spill_buffer.keep_size": 64 << 20,
+}
+"""What each may have at least: numbers as they are written, a size in bytes."""
+MOST = {"compaction.trigger_percent": 95, "spill_buffer.keep_days": 36_500}
+
 
 def contradiction(
     *,

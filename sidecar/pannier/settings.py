@@ -137,17 +137,17 @@ class Pruning(Strict):
     trim_tool_results: bool = Field(default=True, description="`false` switches pruning off.")
     soft_trim_chars: int = Field(
         default=tuning.SOFT_TRIM_CHARS,
-        ge=500,
+        ge=tuning.LEAST["pruning.soft_trim_chars"],
         description="Of a longer result the beginning and the end are kept, in characters.",
     )
     hard_clear_threshold: int = Field(
         default=tuning.HARD_CLEAR_THRESHOLD,
-        ge=500,
+        ge=tuning.LEAST["pruning.hard_clear_threshold"],
         description="A longer result becomes a note, in characters.",
     )
     protect_recent: int = Field(
         default=tuning.PROTECT_RECENT,
-        ge=0,
+        ge=tuning.LEAST["pruning.protect_recent"],
         description="The last so many tool messages are left as they are.",
     )
 
@@ -178,21 +178,23 @@ class Compaction(Strict):
     enabled: bool = Field(default=True, description="`false` switches pannier's part in it off.")
     trigger_percent: int = Field(
         default=tuning.TRIGGER_PERCENT,
-        ge=10,
-        le=95,
+        ge=tuning.LEAST["compaction.trigger_percent"],
+        le=tuning.MOST["compaction.trigger_percent"],
         description="How full the context window is when it begins, in percent.",
     )
     reserve_tokens: int = Field(
-        default=tuning.RESERVE_TOKENS, ge=0, description="Of the window, left for what comes next."
+        default=tuning.RESERVE_TOKENS,
+        ge=tuning.LEAST["compaction.reserve_tokens"],
+        description="Of the window, left for what comes next.",
     )
     keep_recent_tokens: int = Field(
         default=tuning.KEEP_RECENT_TOKENS,
-        ge=0,
+        ge=tuning.LEAST["compaction.keep_recent_tokens"],
         description="Of the latest messages, kept word for word.",
     )
     min_messages: int = Field(
         default=tuning.MIN_MESSAGES,
-        ge=1,
+        ge=tuning.LEAST["compaction.min_messages"],
         description="A shorter conversation is not compacted, unless it would not fit any more.",
     )
     idle_after: Annotated[str | None, BeforeValidator(_a_duration)] = Field(
@@ -208,7 +210,7 @@ class SpillBuffer(Strict):
     enabled: bool = Field(default=True, description="`false` switches it off.")
     default_threshold: int = Field(
         default=tuning.DEFAULT_THRESHOLD,
-        ge=tuning.LEAST_THRESHOLD,
+        ge=tuning.LEAST["spill_buffer.default_threshold"],
         description="A larger result goes into a file, in bytes of UTF-8.",
     )
     thresholds: dict[str, Annotated[int, Field(ge=tuning.LEAST_THRESHOLD)]] = Field(
@@ -217,7 +219,10 @@ class SpillBuffer(Strict):
         "unless said here) and `shell` (100,000).",
     )
     keep_days: int = Field(
-        default=tuning.KEEP_DAYS, ge=1, le=36_500, description="Days for which a file is kept."
+        default=tuning.KEEP_DAYS,
+        ge=tuning.LEAST["spill_buffer.keep_days"],
+        le=tuning.MOST["spill_buffer.keep_days"],
+        description="Days for which a file is kept.",
     )
     keep_size: Annotated[str, BeforeValidator(_a_size)] = Field(
         default="1g", description="Of all such files of the group; the oldest go first."
@@ -232,7 +237,7 @@ class ContextSettings(Strict):
 
     window: int | None = Field(
         default=None,
-        ge=4_000,
+        ge=tuning.LEAST["window"],
         description="Tokens that the model takes; null: as many as the client, or the model's "
         "profile, says.",
     )

@@ -185,7 +185,7 @@ def test_the_budget_of_a_model(
 
 @given(
     window=st.integers(1_000, 2_000_000),
-    percent=st.integers(1, 100),
+    percent=st.integers(10, 95),
     reserve=st.integers(0, 100_000),
 )
 def test_any_budget(window: int, percent: int, reserve: int) -> None:
