@@ -69,6 +69,8 @@ class Spill(AgentMiddleware[Any, Any, Any]):
         return self.settings.enabled and 4 * size > least_threshold(self.settings)
 
     def _spilled(self, request: ToolCallRequest, result: Result) -> Result:
+        if getattr(request.tool, "return_direct", False):
+            return result  # It is the agent's answer: a person reads it, and no model.
         name = str(request.tool_call["name"])
 
         def change(message: ToolMessage) -> ToolMessage:

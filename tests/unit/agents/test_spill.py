@@ -101,6 +101,19 @@ def test_switched_off(folders: Folders) -> None:
     assert not (folders.root / "files" / ".pannier").exists()
 
 
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_a_result_that_is_the_answer(folders: Folders, how: str) -> None:
+    """What a tool says in the agent's place goes to the person as it is."""
+
+    @tool(return_direct=True)
+    def report() -> str:
+        """Report."""
+        return LINES
+
+    assert result_of(folders, report, how=how).text == LINES
+    assert files(folders) == []
+
+
 @pytest.mark.parametrize("command", ["cat {}", "cd {.parent}; cat {.name}"])
 def test_reading_back(folders: Folders, command: str) -> None:
     """Reading the whole file again makes no second one, and the model is told of the first; a part
