@@ -165,8 +165,10 @@ def _user(value: Json, inner: str) -> Content:
     if text.lstrip().startswith("<command-") and (command := _COMMAND.search(text)):
         arguments = _ARGUMENTS.search(text)
         typed = f"{command[1]} {arguments[1].strip() if arguments else ''}".strip()
-        # One that Claude Code runs by itself begins no turn.
-        return Content((Said("person", "text", typed),), opens="turn" if _begins(value) else "")
+        if not _begins(value):
+            # Claude Code runs it by itself: no model is asked, whoever typed it.
+            return Content((Said("client", "text", typed),))
+        return Content((Said("person", "text", typed),), opens="turn")
     if shell := _SHELL.fullmatch(text.strip()):
         return Content((Said("person", "text", f"! {shell[1]}"),), opens="turn")
     return Content(tuple(_texts(blocks, "person")), opens="turn")

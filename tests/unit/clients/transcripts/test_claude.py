@@ -191,14 +191,15 @@ def test_turn_of_its_own(story: str) -> None:
 
 
 def test_compaction() -> None:
-    """A compaction's summary stands on the branch, after what it sums up."""
+    """A compaction's summary stands on the branch, after what it sums up; the command that asked
+    for it is for the client, so no word of a person's."""
     entries = read(hand_overs("compact"))
     assert shape(branch(entries)) == [
         "memory",
         "person text: first question",
         "agent text: ok",
         "client compaction: This session is being continued from a p",
-        "person text: /compact",
+        "client text: /compact",
         "client text: Compacted PreCompact [python3 -IS /home/",
         "memory",
         "person text: after it",
@@ -236,7 +237,7 @@ def test_clear() -> None:
         "turn succeeded",
     ]
     assert after[1:] == [
-        "person text: /clear",
+        "client text: /clear",
         "turn begins",
         "person text: after clear",
         "agent text: ok",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,17 @@ CLAUDE = [("claude", p.name) for p in (stories.FOLDER / "claude").iterdir() if p
 ALL = sorted([*CLAUDE, *stories.ALL])
 
 
-def seen(folder: Path, client: str, story: str) -> View:
+def seen(folder: Path, client: str, story: str, until: bytes | None = None) -> View:
+    """After the whole story, or just before the first record that holds `until`."""
     given = claude_stories.hand_overs(story) if client == "claude" else None
     with open_store(folder / "threads.db", write=True) as store:
         for one in given if given is not None else stories.hand_overs(client, story):
             state = store.state("scout", client, one.event.session)
-            reading = clients.get(client).read(one.event, one.lines, state)
+            lines = tuple(takewhile(lambda line: until is None or until not in line.data, one.lines))
+            reading = clients.get(client).read(one.event, lines, state)
             store.apply("scout", one.event, reading)
+            if lines != tuple(one.lines):
+                break
         found = view(store, store.find_thread("scout"))
     assert found is not None
     return found
@@ -73,10 +78,16 @@ def test_after_a_compaction(
     assert ("text of its summary" in told) is (not found.report.summary)
 
 
+def test_the_command_for_a_compaction_is_no_request_of_a_person_s(tmp_path: Path) -> None:
+    """Before anything was said since, there is none; what the command printed is sent, too."""
+    found = seen(tmp_path, "claude", "compact", until=b"after it")
+    assert parts(found) == {"memory": 1, "summary": 1, "said": 2}
+
+
 @pytest.mark.parametrize(
     ("client", "story", "expected"),
     [
-        ("claude", "clear", {"memory": 1, "task": 1, "request": 1, "said": 1}),
+        ("claude", "clear", {"memory": 1, "task": 1, "said": 2}),
         ("codex", "clear", {"memory": 1, "task": 1, "said": 3}),
         ("gemini", "clear", {"memory": 1, "task": 1, "said": 4}),
         ("claude", "fork", {"memory": 1, "task": 1, "request": 1, "said": 2}),
