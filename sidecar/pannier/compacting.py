@@ -11,7 +11,7 @@ from pannier.launch import Building, Tell
 from pannier.paths import Home
 from pannier.starting import Start, Starter
 from pannier.threads.intake import take_in
-from pannier.threads.pauses import last_summary
+from pannier.threads.pauses import is_worth_it, last_summary
 from pannier.threads.queue import tell_queue
 from pannier.threads.rows import SessionRow
 from pannier.threads.store import open_store, threads_file
@@ -35,14 +35,19 @@ class Compactor:
     def decide(self) -> Start:
         """Where the client would be started. Changes nothing.
 
-        Raises UsageError where nothing was said, or the client cannot; PannierError if somebody is
-        at work on the thread.
+        Raises UsageError where nothing was said, or the client cannot; PannierError if nothing was
+        said since the last summary, or somebody is at work on the thread.
         """
         session = self._latest()
         client = clients.get(session.client)
         if client.compact is None:
             raise UsageError(
                 f"pannier knows no way to compact a session of {client.title} without a person"
+            )
+        if not self._is_worth_it(session.id):
+            raise PannierError(
+                f"nothing was said in {self._ref} since its last summary",
+                "So there is nothing to compact, and no model was asked.",
             )
         start = self.starter.place(client, session.session, alone=True)
         if start is None:
@@ -86,6 +91,10 @@ class Compactor:
                 f"nothing was said in {self._ref} yet", "See which there are: pannier threads list"
             )
         return spoken[-1]
+
+    def _is_worth_it(self, session: int) -> bool:
+        with open_store(threads_file(self.starter.home, self.starter.environ)) as store:
+            return is_worth_it(store, session, 1)
 
     def _last_summary(self, session: int) -> int:
         with open_store(threads_file(self.starter.home, self.starter.environ)) as store:

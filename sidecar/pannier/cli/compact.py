@@ -23,7 +23,8 @@ def command(context: Context, folder: str, thread: str, dry_run: bool) -> None:
     """Compact a thread of the group FOLDER now: its client summarizes what was said so far.
 
     It costs a model call. `pannier serve` does it by itself where `context.compaction.idle_after`
-    is set. Status 1 when the client is at work on the thread, or nothing was compacted.
+    is set. Status 1 when the client is at work on the thread, or nothing was compacted; where
+    nothing was said since the last summary, no model is asked.
 
     \b
     Example:

@@ -23,7 +23,9 @@ def seen(folder: Path, client: str, story: str, until: bytes | None = None) -> V
     with open_store(folder / "threads.db", write=True) as store:
         for one in given if given is not None else stories.hand_overs(client, story):
             state = store.state("scout", client, one.event.session)
-            lines = tuple(takewhile(lambda line: until is None or until not in line.data, one.lines))
+            lines = tuple(
+                takewhile(lambda line: until is None or until not in line.data, one.lines)
+            )
             reading = clients.get(client).read(one.event, lines, state)
             store.apply("scout", one.event, reading)
             if lines != tuple(one.lines):
