@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 
 from langchain.agents import AgentState
 from langchain.agents.middleware.types import PrivateStateAttr
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.channels import DeltaChannel
 from typing_extensions import NotRequired, TypedDict
 
@@ -108,3 +109,12 @@ def summary_of(marks: Marks) -> str:
     """The summary, "" for none."""
     made = marks.get("compacted")
     return made["summary"] if made else ""
+
+
+def changed(state: Any, messages: Sequence[BaseMessage]) -> dict[str, Marks]:
+    """For the state of a thread whose view changes before these messages; nothing where the model
+    said none of them."""
+    ids = [one.id for one in messages if one.id]
+    if not ids or not any(isinstance(one, AIMessage) for one in messages):
+        return {}
+    return {"pannier_context": {**marks_of(state), "changed": ids[-1]}}

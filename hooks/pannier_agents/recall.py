@@ -15,6 +15,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.runtime import Runtime
 
 from pannier_agents.group import Group
+from pannier_agents.marks import changed
 from pannier_agents.messages import injected, is_injected, opening
 from pannier_hook.clients import SESSION_START
 from pannier_hook.context import injection
@@ -38,7 +39,9 @@ class Recall(AgentMiddleware[Any, Any, Any]):
         with self.group.untroubled(SESSION_START):
             remembered = memory(self.group)
             whole = _with(remembered, messages)
-            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *whole]}
+            update = {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *whole]}
+            # What the model reasoned until now it reasoned without it.
+            return {**update, **changed(state, messages)}
         return None
 
     def wrap_model_call(

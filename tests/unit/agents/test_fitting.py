@@ -329,7 +329,7 @@ def test_the_latest_request_of_a_compaction_stays() -> None:
     assert second.view.messages[-1].text == "Thanks."
 
 
-def reasoned(number: int, provider: str) -> AIMessage:
+def reasoned(number: int, provider: str, model: str = "") -> AIMessage:
     return AIMessage(
         [
             {"type": "thinking", "thinking": "Hm.", "signature": "s"},
@@ -337,17 +337,31 @@ def reasoned(number: int, provider: str) -> AIMessage:
         ],
         id=f"a{number}",
         tool_calls=agent(number).tool_calls,
-        response_metadata={"model_provider": provider},
+        response_metadata={"model_provider": provider, "model_name": model},
     )
 
 
-@pytest.mark.parametrize(("provider", "stays"), [("anthropic", 0), ("", 0), ("google_genai", 1)])
-def test_reasoning_about_another_view(provider: str, stays: int) -> None:
+@pytest.mark.parametrize(
+    ("provider", "model", "stays"),
+    [
+        ("anthropic", "", 0),
+        ("anthropic", "claude-fable-5-1", 0),
+        ("anthropic", "claude-opus-40", 0),
+        ("anthropic", "claude-sonnet-4-5-20250929", 1),
+        ("anthropic", "claude-3-7-sonnet-20250219", 1),
+        ("bedrock_converse", "us.anthropic.claude-opus-4-1-20250805-v1:0", 1),
+        ("bedrock_converse", "us.anthropic.claude-fable-5-1-v1:0", 0),
+        ("", "", 0),
+        ("google_genai", "", 1),
+    ],
+)
+def test_reasoning_about_another_view(provider: str, model: str, stays: int) -> None:
     """Claude's reasoning goes with what stood before it: after each change of the view the older
-    one is not sent again, and that which comes after it is."""
+    one is not sent again, and that which comes after it is. Older models of Claude take it all the
+    same, and want that of the last step."""
     history: list[BaseMessage] = [HumanMessage("Count the crates.", id="task")]
     for number in range(30):
-        history += [reasoned(number, provider), result(number, 0, (WORDS * 20)[:900])]
+        history += [reasoned(number, provider, model), result(number, 0, (WORDS * 20)[:900])]
     now = World().decide(history, {}, 6_000)
     assert now.marks.get("changed") == "r29-0"
     kinds = [
@@ -359,7 +373,7 @@ def test_reasoning_about_another_view(provider: str, stays: int) -> None:
     ]
     assert ("thinking" in kinds) == stays
     assert "text" in kinds
-    longer = [*history, reasoned(30, provider), result(30, 0, "-")]
+    longer = [*history, reasoned(30, provider, model), result(30, 0, "-")]
     later = view(longer, now.marks).messages[-2]
     assert later is longer[-2]
 

@@ -6,10 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from pannier_agents import memory_middleware
 from pannier_hook.unframing import read_back
 
 from .conftest import Folders
@@ -124,3 +126,24 @@ def test_what_goes_wrong_is_reported(folders: Folders, monkeypatch: pytest.Monke
     assert answer["messages"][-1].text == "ok"
     [problem] = [event for event in folders.events() if event.kind == "error"]
     assert problem.details == {"event": "session-start", "text": "no memory today"}
+
+
+def test_reasoning_from_before_the_memory(folders: Folders) -> None:
+    """Where the memory comes before what a model reasoned already, that is not sent again: the
+    model would refuse it. What it reasons from then on is."""
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    said = AIMessage([thought, {"type": "text", "text": "Yes."}])
+    model, saver = FakeModel(asked=[], answer=lambda _: said.model_copy()), InMemorySaver()
+    create_agent(model, checkpointer=saver).invoke({"messages": "one"}, thread("a"))
+    agent: Any = create_agent(
+        model, middleware=memory_middleware(group=folders.group()), checkpointer=saver
+    )
+    for text in ("two", "three"):
+        agent.invoke({"messages": text}, thread("a"))
+    sent: list[list[Any]] = [
+        [block for one in asked if isinstance(one, AIMessage) for block in one.content]
+        for asked in model.asked[1:]
+    ]
+    kinds = [[block["type"] for block in blocks] for blocks in sent]
+    assert kinds == [["text"], ["text", "thinking", "text"]]
+    assert all(len(blocks(asked)) == 1 for asked in model.asked[1:])
