@@ -36,6 +36,11 @@ _TOO_LONG = (
     "request_too_large",
     "exceeds the available context",
 )
+_WHY_IT_ENDED = ("stop_reason", "finish_reason")
+"""Members of an answer's metadata, by provider."""
+_REFUSALS = {"refusal", "content_filter", "SAFETY", "PROHIBITED_CONTENT"}
+_SHOWN = 200
+"""Characters of a refusal."""
 _BAD_REQUEST = frozenset({400, 413, 422})
 
 
@@ -75,6 +80,8 @@ def summarized(part: Part, model: BaseChatModel, *, room: int, longest: int) -> 
     text = answer.text.strip()
     if not text:
         raise SummaryError("no summary: the model answered with nothing")
+    if _REFUSALS & {answer.response_metadata.get(name) for name in _WHY_IT_ENDED}:
+        raise SummaryError(f"no summary: the model refused: {text[:_SHOWN]}")
     size = estimate(text)
     return text if size <= longest else trimmed(text, len(text) * longest // size)
 

@@ -84,7 +84,10 @@ def _listed(spill: int) -> list[Old]:
 
 def _files(spill: int, folder: str, most: int) -> Iterator[Old]:
     """Files that are ours by their names: what the agent puts there is its own."""
-    opened = _open(spill, folder)
+    try:
+        opened = _open(spill, folder)
+    except OSError:
+        return  # What cannot be read keeps nobody from the next one.
     try:
         with posix.scandir(opened) as files:
             for number, file in enumerate(files):
@@ -98,9 +101,16 @@ def _files(spill: int, folder: str, most: int) -> Iterator[Old]:
 
 
 def _remove(spill: int, old: Old) -> None:
-    folder = _open(spill, old.folder)
+    """What cannot be removed, such as a folder with the name of a file, is left for the others'
+    sake."""
+    try:
+        folder = _open(spill, old.folder)
+    except OSError:
+        return
     try:
         posix.unlink(old.name, dir_fd=folder)
+    except OSError:
+        pass
     finally:
         posix.close(folder)
 

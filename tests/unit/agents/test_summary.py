@@ -169,6 +169,17 @@ def test_an_empty_summary(text: Any) -> None:
         answered(part(*steps(2)), AIMessage(text))
 
 
+@pytest.mark.parametrize(
+    "why", [{"stop_reason": "refusal"}, {"finish_reason": "content_filter"}], ids=str
+)
+def test_a_refusal(why: dict[str, str]) -> None:
+    """Is no summary, whatever it says; what it says stands in the error."""
+    with pytest.raises(SummaryError, match="the model refused: As an AI"):
+        answered(part(*steps(2)), AIMessage("As an AI I cannot", response_metadata=why))
+    ended = AIMessage("All was counted.", response_metadata={"stop_reason": "end_turn"})
+    assert answered(part(*steps(2)), ended) == "All was counted."
+
+
 def test_a_summary_that_is_too_long() -> None:
     """Is cut, with its beginning and its end kept."""
     text = "It began. " + "And then there was another paper. " * 5_000 + "It ended."

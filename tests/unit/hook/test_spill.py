@@ -373,7 +373,8 @@ def test_too_many_results_go(tmp_path: Path) -> None:
 
 
 def test_links_among_the_folders(tmp_path: Path) -> None:
-    """Nothing is removed through a link, and what cannot be removed does no harm."""
+    """Nothing is removed through a link, and what cannot be removed does no harm: what is older
+    goes."""
     (tmp_path / "files").mkdir()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -384,7 +385,10 @@ def test_links_among_the_folders(tmp_path: Path) -> None:
     (first.parent.parent / "linked").symlink_to(elsewhere)
     folder = first.with_name(new_name("x"))
     folder.mkdir()
-    os.utime(folder, times=(0, 0))
+    os.utime(folder, times=(1, 1))
+    older = first.with_name(new_name("x"))
+    older.touch()
+    os.utime(older, times=(0, 0))
     new = Path(keep(options(tmp_path), Spill(), "x", [b"y"]).path)
     assert other.exists()
     assert {first, new} == set(files(tmp_path))
