@@ -80,7 +80,7 @@ def summarized(part: Part, model: BaseChatModel, *, room: int, longest: int) -> 
     text = answer.text.strip()
     if not text:
         raise SummaryError("no summary: the model answered with nothing")
-    if _REFUSALS & {answer.response_metadata.get(name) for name in _WHY_IT_ENDED}:
+    if _REFUSALS & {str(answer.response_metadata.get(name)) for name in _WHY_IT_ENDED}:
         raise SummaryError(f"no summary: the model refused: {text[:_SHOWN]}")
     size = estimate(text)
     return text if size <= longest else trimmed(text, len(text) * longest // size)

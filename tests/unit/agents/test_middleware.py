@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from pannier_agents import Context, ContextSettings, Recall, Record, Spill, memory_middleware
 
 from .conftest import Folders
-from .model import FakeModel
+from .model import FakeModel, thread
 
 
 class Own(AgentMiddleware):
@@ -46,3 +51,34 @@ def test_settings_of_the_group(folders: Folders, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PANNIER_CONTEXT", json.dumps(wrong))
     with pytest.raises(ValueError, match=r"soft_trim_chars .* is above"):
         memory_middleware(group=folders.group())
+
+
+def test_what_is_redacted_before_it_is_recorded(folders: Folders) -> None:
+    """What stands before pannier's list changes what is recorded, too: no address is in the spool,
+    of a prompt, a result and an answer."""
+
+    def answer(asked: list[BaseMessage]) -> AIMessage:
+        if isinstance(asked[-1], ToolMessage):
+            return AIMessage("Ask joe@secret.example.")
+        return AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c"}])
+
+    @tool
+    def look() -> str:
+        """Look somebody up."""
+        return "It is joe@secret.example."
+
+    redact = PIIMiddleware(
+        "email", apply_to_input=True, apply_to_output=True, apply_to_tool_results=True
+    )
+    model = FakeModel(asked=[], answer=answer)
+    agent: Any = create_agent(
+        model,
+        [look],
+        middleware=[redact, *memory_middleware(group=folders.group())],
+        checkpointer=InMemorySaver(),
+    )
+    agent.invoke({"messages": "I am ann@secret.example"}, thread("a"))
+    handed = b"".join(one.encode() for one in folders.events())
+    assert b"REDACTED_EMAIL" in handed
+    assert b"@secret" not in handed
+    assert not any("@secret" in one.text for asked in model.asked for one in asked)
