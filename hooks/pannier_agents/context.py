@@ -35,7 +35,6 @@ from pannier_agents.summarizing import Answer, Ask, is_too_long
 from pannier_agents.summary import summary_id
 from pannier_agents.view import given_way, view
 from pannier_hook import events
-from pannier_hook.spool import report
 
 _LEAST_MORE = 1.2
 """A request that was too long has at least so many times the tokens that were estimated."""
@@ -265,4 +264,4 @@ class Context(AgentMiddleware[Any, Any, Any]):
             return next(one.text for one in now.messages if is_injected(one, "memory"))
 
     def _problem(self, problem: Exception) -> None:
-        report(self.group.options(events.POST_COMPACT), problem)
+        self.group.report(events.POST_COMPACT, problem)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pannier_hook.clients import CLIENTS, Client
 from pannier_hook.options import Options, environment
@@ -42,4 +45,17 @@ class Group:
         try:
             yield
         except Exception as problem:
-            report(self.options(event), problem)
+            self.report(event, problem)
+
+    def report(self, event: str, problem: Exception) -> None:
+        """Says what went wrong at `event`: to the sidecar, or where there is none to the log."""
+        options = self.options(event)
+        if not os.path.isdir(options.spool):
+            _warn(f"{event}: {str(problem) or type(problem).__name__}")
+        report(options, problem)
+
+
+@lru_cache(maxsize=256)
+def _warn(text: str) -> None:
+    """Once a process: without a spool each event has the same to say."""
+    logging.getLogger("pannier_agents").warning(text)

@@ -19,7 +19,6 @@ from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
 from pannier_agents.messages import head_line
 from pannier_hook import events, inbox
-from pannier_hook.spool import report
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
@@ -109,7 +108,7 @@ async def ready(agent: Agent, thread: str, *, group: Group | None = None) -> Rea
                 thread = session or thread
             except ThreadError as problem:
                 problems.append(str(problem))
-                report(options, problem)
+                group.report(inbox.ROLLBACK, problem)
             box.done(claim)
     return Ready(thread, tuple(problems))
 

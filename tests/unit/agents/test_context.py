@@ -165,6 +165,25 @@ def test_a_fault_of_its_own(folders: Folders, monkeypatch: pytest.MonkeyPatch) -
     assert problems[0] == {"event": "post-compact", "text": "no plan"}
 
 
+def test_without_a_spool(
+    folders: Folders, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Outside of a container the agent works, and the log says what went wrong: each once."""
+
+    def refuses(_: list[BaseMessage]) -> AIMessage:
+        raise RuntimeError("no such key")
+
+    group = folders.group(PANNIER_SPOOL=str(tmp_path / "nowhere"))
+    context = Context(SETTINGS, summarizer=FakeModel(asked=[], answer=refuses), group=group)
+    model = FakeModel(answer=works(40), asked=[])
+    agent = agent_with(model, InMemorySaver(), group, tools=[look], between=[context])
+    agent.invoke({"messages": [HumanMessage("Count.")]}, thread("a"))
+    said = [one.getMessage() for one in caplog.records if one.name == "pannier_agents"]
+    assert any("no such key" in one for one in said)
+    assert any("nowhere" in one for one in said)
+    assert len(said) == len(set(said)) <= 6
+
+
 def test_a_summarizer_with_another_window(folders: Folders) -> None:
     """What it is asked fits its own window, not the agent's; nobody hears it while it writes."""
     heard: list[str] = []

@@ -58,7 +58,6 @@ WRONG: list[tuple[str, object]] = [
     ("spill_buffer.keep_size", "inf"),
     ("spill_buffer.keep_size", "1m"),
     ("spill_buffer.keep_size", 1 << 30),
-    ("pruning", None),
     ("pruning", "none"),
     ("pruning.soft", 1),
     ("windows", 100_000),
