@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pannier_agents.settings import ContextSettings
@@ -12,6 +12,8 @@ DEFAULT_WINDOW = 128_000
 """Tokens that a model takes of which nothing is known."""
 _LARGEST_RESERVE = 2
 """Of a window that the settings do not know the reserve takes one part in so many at most."""
+_LEAST_RESERVE = 4
+"""Of the reserve one part in so many stays whatever else there is."""
 _LARGEST_TAIL = 3 / 4
 """Of what is left below the trigger the kept tail has at most this share: the rest is gained."""
 _SUMMARY = 8_000
@@ -48,6 +50,13 @@ class Budget:
     def gain(self) -> int:
         """A compaction that gains less is not worth its summary."""
         return self.window * _GAIN_PERCENT // 100
+
+    def beside(self, staying: int) -> Budget:
+        """Where `staying` tokens stay whatever gives way: the reserve takes half of the rest at
+        most, and of what is left then messages have half before a compaction is due."""
+        reserve, room = self.window - self.most, max(0, self.window - staying)
+        most = self.window - max(reserve // _LEAST_RESERVE, min(reserve, room // 2))
+        return replace(self, most=most, limit=min(max(self.limit, (staying + most) // 2), most))
 
     def pause(self, failed: int) -> int:
         """After so many failed summaries in a row the next one is tried when so much was added."""

@@ -40,8 +40,8 @@ async def compact(
     size = budget(context.settings, profile_of(model or writer))
     now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
     problems: list[Exception] = []
-    means = replace(context.means(size, writer), problem=problems.append)
-    new = await asked_without_waiting(compaction(now, means))
+    means = replace(context.means(size, writer), problem=problems.append).beside(now)
+    new = await asked_without_waiting(compaction(now, means, least=1))
     if problems:
         raise problems[0]
     if new.marks.get("compacted") == base.get("compacted"):

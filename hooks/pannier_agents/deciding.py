@@ -16,7 +16,9 @@ from pannier_agents.planning import (
     failing,
     last_resort,
     pauses,
+    protectable,
     pruning_step,
+    staying,
     to_summarize,
 )
 from pannier_agents.settings import ContextSettings
@@ -36,6 +38,10 @@ class Means:
     problem: Callable[[Exception], None]
     """Says that something went wrong."""
 
+    def beside(self, now: Weighed) -> Means:
+        """With the budget that is left beside what stays of a history."""
+        return replace(self, budget=self.budget.beside(staying(now)))
+
 
 Steps = Generator[Ask, Answer, Weighed]
 
@@ -43,24 +49,29 @@ Steps = Generator[Ask, Answer, Weighed]
 def decided(now: Weighed, means: Means) -> Steps:
     """What is sent instead of `now`: pruned when that is worth a step, compacted when that is due,
     and made to fit whatever happens."""
+    if now.used > means.budget.limit:
+        means = means.beside(now)
     most = means.budget.most
     pruning, enabled = means.settings.pruning, means.settings.compaction.enabled
     least = means.budget.step if now.used <= most or enabled else 1
     now = pruning_step(now, pruning, least=least) or now
     if not enabled:
         return now
-    if is_due(now, means) and cut_place(now, means.budget) is not None:
-        # The beginning of the request changes anyway.
-        now = pruning_step(now, pruning, least=1) or now
-        now = yield from compaction(now, means)
+    if is_due(now, means):
+        # What would give way to a summary may rather be pruned, and the beginning changes anyway.
+        room = means.budget.tail(staying(now))
+        fewer = replace(pruning, protect_recent=protectable(now, pruning.protect_recent, room))
+        now = pruning_step(now, fewer, least=1) or now
+        if now.used > means.budget.limit - means.budget.gain:
+            now = yield from compaction(now, means, least=means.budget.gain)
     if now.used > most:
         now = last_resort(now, means.budget, means.memory(now))
-        if now.used > most:
+        if now.used > means.budget.window:
             means.problem(
                 ThreadError(
                     f"a request of about {now.used:,} tokens, of which the system prompt and the "
                     f"tools are {now.scale.rest:,}, does not fit a window of "
-                    f"{means.budget.window:,}: take away tools, or a model with a larger window"
+                    f"{means.budget.window:,}: it takes fewer tools, or a model with a larger one"
                 )
             )
     return now
@@ -76,9 +87,10 @@ def is_due(now: Weighed, means: Means) -> bool:
     return long or now.used > means.budget.most
 
 
-def compaction(now: Weighed, means: Means) -> Steps:
-    """With a summary; as it is, with a mark, where there is none to be had."""
-    place = cut_place(now, means.budget)
+def compaction(now: Weighed, means: Means, *, least: int) -> Steps:
+    """With a summary, where that gains `least` tokens; as it is, with a mark, where there is none
+    to be had."""
+    place = cut_place(now, means.budget, least)
     if place is None:
         return now
     size = means.budget

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate, takewhile
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -27,6 +28,7 @@ _AIM = 3 / 4
 _CHARACTERS = 3
 """Of a token, at least, in most texts."""
 _SHARES = (4, 16, 64, 256)
+_SHARES_OF_SAID = (1, 2, *_SHARES)
 _SHORTEST = 200
 
 
@@ -118,6 +120,21 @@ def _counted(usage: UsageMetadata) -> int:
     return said if said >= cached else said + cached
 
 
+def staying(now: Weighed) -> int:
+    """Tokens of what stays whatever gives way."""
+    memory = [one for one in now.view.messages if is_injected(one, "memory")]
+    return now.scale.rest + now.scale.of(memory) + now.scale.of(lasting(now.messages))
+
+
+def protectable(now: Weighed, protected: int, room: int) -> int:
+    """How many of the last results can be protected within `room` tokens, at most `protected`; of
+    those that the model has not seen yet all that are."""
+    new = len([*takewhile(lambda one: isinstance(one, ToolMessage), reversed(now.view.tail))])
+    sizes = [now.scale.of([one]) for one in now.view.tail if isinstance(one, ToolMessage)]
+    fits = sum(size <= room for size in accumulate(sizes[::-1][:protected]))
+    return max(fits, min(new, protected))
+
+
 def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | None:
     """The next step of pruning: all results that the last ones do not protect. None where it would
     save less than `least` tokens, or nothing."""
@@ -129,12 +146,14 @@ def pruning_step(now: Weighed, settings: Pruning, *, least: int) -> Weighed | No
     begin = max(now.view.start, now.view.pruned + 1)
     soft, hard = settings.soft_trim_chars, settings.hard_clear_threshold
     saved = now.scale.times(sum(map(_saver(soft, hard), now.messages[begin : upto + 1])))
-    if saved <= 0 or saved < least:
+    if saved < max(1, least):
         return None
     step = Pruned(upto=str(now.messages[upto].id), soft=soft, hard=hard)
     same = before and (before[-1]["soft"], before[-1]["hard"]) == (soft, hard)
     steps = [*(before[:-1] if same else before), step]
-    return now.with_marks({**marks, "pruned": steps})
+    after = now.with_marks({**marks, "pruned": steps})
+    # Of what is shortened already there is less to save.
+    return after if now.used - after.used >= max(1, least) else None
 
 
 @lru_cache(maxsize=32)
@@ -156,20 +175,21 @@ def _last_unprotected(messages: Sequence[BaseMessage], protected: int) -> int | 
     return None
 
 
-def cut_place(now: Weighed, budget: Budget) -> int | None:
-    """Where the history is cut for a compaction; None where that would gain too little."""
+def cut_place(now: Weighed, budget: Budget, least: int) -> int | None:
+    """Where the history is cut for a compaction; None where that gains less than `least` tokens."""
     seen, scale = now.view, now.scale
-    said = lasting(now.messages)
-    fixed = scale.rest + budget.summary + scale.of(said)
     sizes = [*map(scale.times, seen.sizes)]
-    place = cut(sizes, now.places, budget.tail(fixed))
-    if place is None:
+    most = budget.tail(staying(now) + budget.summary)
+    place = cut(sizes, now.places, most)
+    if place is None or sum(sizes) <= most:
         return None
-    ids = {one.id for one in said}
+    ids = {one.id for one in lasting(now.messages)}
     gained = sum(
-        size for size, one in zip(sizes[:place], seen.tail, strict=False) if one.id not in ids
+        size
+        for size, one in zip(sizes[:place], seen.tail, strict=False)
+        if one.id not in ids and not is_injected(one, "memory")
     )
-    return seen.start + place if gained >= budget.gain or now.used > budget.most else None
+    return seen.start + place if gained >= least else None
 
 
 def pauses(now: Weighed, budget: Budget) -> bool:
@@ -268,7 +288,7 @@ def _rungs(now: Weighed, budget: Budget) -> Iterator[tuple[Shortened, tuple[int,
                 Shortened(upto=upto, longest=longest, spared=spared, said=None, media=media),
                 aims,
             )
-    for share in _SHARES:
+    for share in _SHARES_OF_SAID:
         said = max(_SHORTEST, room // share)
         yield (
             Shortened(upto=upto, longest=_SHORTEST, spared=spared, said=said, media=False),

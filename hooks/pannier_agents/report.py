@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from pannier_agents import tokens
 from pannier_agents.budget import Budget
 from pannier_agents.messages import is_injected, is_summary
-from pannier_agents.planning import Weighed
+from pannier_agents.planning import Weighed, staying
 from pannier_agents.pruning import is_cleared, text_of
 from pannier_agents.view import request, task
 from pannier_hook.spillnote import spilled_in
@@ -47,6 +47,7 @@ class Fixed:
 def report_of(now: Weighed, budget: Budget, fixed: Fixed) -> str:
     """The report as JSON; its form is in docs/context.md."""
     made = now.marks.get("compacted")
+    budget = budget.beside(staying(now))
     report = {
         "window": budget.window,
         "limit": budget.limit,

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from pannier_agents import tokens
+from pannier_agents.cutting import calls
 from pannier_agents.marks import Compacted, Marks, Shortened
 from pannier_agents.messages import begins_turn, injected, is_injected, is_prompt, is_summary
 from pannier_agents.pruning import pruner
@@ -61,7 +62,8 @@ def view(messages: Sequence[BaseMessage], marks: Marks) -> View:
 
 def lasting(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """What stays word for word, whatever gives way."""
-    return [*(messages[at] for at in _system(messages)), *task(messages), *request(messages)]
+    system = (messages[at] for at in _system(messages))
+    return _once(*system, *task(messages), *request(messages))
 
 
 def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -71,15 +73,28 @@ def task(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def request(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The latest request: all that was said since somebody answered, with the messages that were
+    """The latest request: all with which the turn began, and all that was said last in it, for a
+    person may do that in the middle, as well as a tool, or a part of the agent. With each what was
     put beside it."""
-    for place in range(len(messages) - 1, -1, -1):
-        if begins_turn(messages[place]):
-            while place and isinstance(messages[place - 1], _GIVEN):
-                place -= 1
-            said = _input(messages, place)
-            return [one for one in said if begins_turn(one) or is_injected(one, "message")]
-    return []
+    last = next((at for at in reversed(range(len(messages))) if begins_turn(messages[at])), -1)
+    first = begin = last
+    for at in range(last, -1, -1):
+        if _ends_turn(messages[at]):
+            break
+        if begins_turn(messages[at]):
+            first = at
+            if all(isinstance(one, _GIVEN) for one in messages[at:begin]):
+                begin = at
+    said = _once(*_input(messages, first), *_input(messages, begin)) if last >= 0 else []
+    return [one for one in said if begins_turn(one) or is_injected(one, "message")]
+
+
+def _once(*messages: BaseMessage) -> list[BaseMessage]:
+    return [*{id(one): one for one in messages}.values()]
+
+
+def _ends_turn(message: BaseMessage) -> bool:
+    return isinstance(message, AIMessage) and not any(calls(message))
 
 
 _GIVEN = (HumanMessage, SystemMessage)

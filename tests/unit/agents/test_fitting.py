@@ -42,6 +42,9 @@ class World:
     problems: list[str] = field(default_factory=list)
     asked: list[list[BaseMessage]] = field(default_factory=list)
 
+    fixed: int = 100
+    """Tokens of the system prompt and of the tools."""
+
     def decide(self, messages: list[BaseMessage], marks: Marks, window: int) -> Weighed:
         size = self.size(window)
         means = Means(
@@ -51,7 +54,7 @@ class World:
             self._memory,
             lambda one: self.problems.append(str(one)),
         )
-        steps = decided(weigh(messages, marks, Scale(100)), means)
+        steps = decided(weigh(messages, marks, Scale(self.fixed)), means)
         answer: Any = None
         try:
             while True:

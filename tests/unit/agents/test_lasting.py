@@ -30,19 +30,24 @@ def texts(messages: list[BaseMessage]) -> list[str]:
 
 def test_the_task_is_all_that_was_said_first() -> None:
     """All messages of the first input, and all of the latest one with what the queue put beside
-    it; what came between is neither."""
+    it; what came between is neither. What is said in the middle of a turn takes no place of what
+    it began with."""
     history = [
         injected("memory", "what is remembered"),
         *map(person, ["the specification", "the rules", "do it"]),
         AIMessage("done"),
         person("between"),
         *steps(0, 1, 20),
+        AIMessage("done"),
         *map(person, ["look at this", "and that"]),
         injected("message", "beside"),
         *steps(1, 2, 20),
     ]
     assert texts(task(history)) == ["the specification", "the rules", "do it"]
     assert texts(request(history)) == ["look at this", "and that", "beside"]
+    history += [person("a picture of a tool's"), *steps(2, 3, 20), person("a reminder")]
+    assert texts(request(history)) == ["look at this", "and that", "beside", "a reminder"]
+    assert texts(request([*history, AIMessage("done")])) == texts(request(history))
     assert task([]) == request([]) == []
 
 
