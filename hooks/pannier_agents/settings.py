@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, cast
 
 from pannier_hook import tuning
@@ -110,6 +110,8 @@ def _read(kind: type[Settings], data: object, section: str) -> Settings:
         if is_dataclass(inner[name])
         else value
         for name, value in data.items()
+        # A section in which nothing stands has its defaults.
+        if value is not None or inner[name] is MISSING
     }
     return kind(**given)
 

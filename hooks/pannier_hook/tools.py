@@ -62,12 +62,12 @@ _KINDS = {
         "terminal",
     ),
 }
-_KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
+KIND_OF = {name: kind for kind, names in _KINDS.items() for name in names}
 
 
 def kind_of(tool: str) -> str:
     """`search` or `shell` for a tool of that kind, by the name that any client has; else ""."""
-    return _KIND_OF.get(tool.lower(), "")
+    return KIND_OF.get(tool.lower(), "")
 
 
 def threshold(spill: SpillSettings, tool: str) -> int:

@@ -42,6 +42,8 @@ LEAST = {
     "spill_buffer.keep_size": 64 << 20,
 }
 """What each may have at least: numbers as they are written, a size in bytes."""
+OUTER = ("memory", "tools")
+"""Names below which Mycel's settings have those of ours."""
 MOST = {"compaction.trigger_percent": 95, "spill_buffer.keep_days": 36_500}
 
 
@@ -58,31 +60,48 @@ def contradiction(
     if soft_trim_chars > hard_clear_threshold:
         return (
             f"pruning.soft_trim_chars ({soft_trim_chars}) is above pruning.hard_clear_threshold "
-            f"({hard_clear_threshold}): what is cleared cannot be trimmed as well"
+            f"({hard_clear_threshold}): what is cleared cannot be trimmed as well, so lower the "
+            "one or raise the other"
         )
     if window is None:
         return ""
+    fires = _fires(window, trigger_percent, reserve_tokens)
     if reserve_tokens >= window:
-        return (
+        problem = (
             f"compaction.reserve_tokens ({reserve_tokens}) leaves nothing of the window ({window})"
         )
-    fires = min(window * trigger_percent // 100, window - reserve_tokens)
-    if keep_recent_tokens >= fires:
-        return (
+    elif keep_recent_tokens >= fires:
+        problem = (
             f"compaction.keep_recent_tokens ({keep_recent_tokens}) is not below the {fires} tokens "
             f"at which compaction fires in a window of {window}: nothing would be left to summarize"
         )
-    return ""
+    else:
+        return ""
+    # What fits may differ from what is built in: who writes a small window wrote neither.
+    reserve = min(reserve_tokens, window // 8)
+    keep = min(keep_recent_tokens, _fires(window, trigger_percent, reserve) // 2)
+    return (
+        f"{problem}. For this window write, say, "
+        f"compaction: {{reserve_tokens: {reserve}, keep_recent_tokens: {keep}}}"
+    )
+
+
+def _fires(window: int, trigger_percent: int, reserve_tokens: int) -> int:
+    return min(window * trigger_percent // 100, window - reserve_tokens)
 
 
 def flattened(data: dict[str, object]) -> dict[str, object]:
-    """The settings with Mycel's outer names, `memory` and `tools`, taken away. What is not of that
-    form stays as it is, and is refused by whoever knows the names."""
-    flat = {name: value for name, value in data.items() if name not in ("memory", "tools")}
-    for outer in ("memory", "tools"):
-        inner = data.get(outer)
-        if isinstance(inner, dict) and not inner.keys() & flat.keys():
-            flat.update(inner)
-        elif outer in data:
-            flat[outer] = inner
+    """The settings with Mycel's outer names taken away. What is not of that form stays as it is,
+    and is refused by whoever knows the names. Raises ValueError for one that is said twice."""
+    flat = {name: value for name, value in data.items() if name not in OUTER}
+    for outer in OUTER:
+        inner = data.get(outer, {})
+        if not isinstance(inner, dict):
+            if inner is not None:
+                flat[outer] = inner
+            continue
+        if twice := inner.keys() & flat.keys():
+            name = min(map(str, twice))
+            raise ValueError(f"{outer}.{name} and {name} are the same setting: keep one of them")
+        flat.update(inner)
     return flat

@@ -181,6 +181,9 @@ def _context(group: Group, client: clients.Client) -> Iterator[Finding]:
         yield Finding(
             "note", group.folder, message, f"What holds: pannier context show {group.folder}"
         )
+    for name, meant in holding.misspelt(group.settings.context.spill_buffer.thresholds).items():
+        message = f"context.spill_buffer.thresholds: no tool is known as {shown(name)}"
+        yield Finding("note", group.folder, message, f"Did you mean {meant}?")
 
 
 def _not_compacted(home: Home, group: Group) -> Iterator[Finding]:

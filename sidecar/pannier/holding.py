@@ -5,6 +5,7 @@ Pure: each client says what becomes of the settings; here that is put beside all
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from pydantic import BaseModel
 from pannier.clients import Client
 from pannier.clients.client import Effect
 from pannier.settings import ContextSettings
-from pannier_hook.tools import kind_of
+from pannier_hook.tools import KIND_OF, kind_of
 from pannier_hook.tuning import THRESHOLDS, VARIABLE
 
 Holds = Literal["yes", "partly", "no", "off", "unknown"]
@@ -27,6 +28,8 @@ _SWITCHES = {
 }
 _IDLE = "compaction.idle_after"
 _THRESHOLDS = "spill_buffer.thresholds"
+_ALIKE = 0.85
+"""How alike a misspelt name is (difflib). `web_search` is none of `search`."""
 _DAEMON = "pannier serve compacts the thread by a turn of its own"
 
 
@@ -84,6 +87,18 @@ def unheld(settings: ContextSettings, client: Client) -> tuple[Row, ...]:
 def passed_over(environment: Mapping[str, str], env_from: tuple[str, ...]) -> tuple[str, ...]:
     """Variables that pannier would set for the client, and a person hands on instead."""
     return tuple(name for name in env_from if name in environment)
+
+
+def misspelt(thresholds: Mapping[str, int]) -> dict[str, str]:
+    """Names that stand for no kind of tools, nor for a tool that is known, and what each may be
+    meant for. Others that are not known are left alone: a client may have any tools."""
+    known = [*THRESHOLDS, *KIND_OF]
+    found = {
+        name: difflib.get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE)
+        for name in thresholds
+        if name not in THRESHOLDS and not kind_of(name)
+    }
+    return {name: near[0] for name, near in found.items() if near}
 
 
 def in_effect(thresholds: Mapping[str, int]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -84,9 +85,24 @@ def _absolute(path: str) -> str:
 
 
 class Strict(BaseModel):
-    """Settings: typed, frozen, no unknown key."""
+    """Settings: typed, frozen, no unknown key. A section in which nothing stands, such as one with
+    all its lines commented out, has its defaults."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_sections(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if value is not None or cls._is_single(name)}
+
+    @classmethod
+    def _is_single(cls, name: object) -> bool:
+        """Whether this is no section: a single value, or no setting at all."""
+        field = cls.model_fields.get(name) if isinstance(name, str) else None
+        default = field.get_default(call_default_factory=True) if field else None
+        return not isinstance(default, (Strict, dict, tuple))
 
 
 class Limits(Strict):
@@ -356,7 +372,7 @@ def parse(text: str, model: type[Settings], name: str) -> Settings:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _explain(error, model, name) from None
+        raise _explain(error, model, name, data) from None
 
 
 # How pydantic's kinds of error are said of a file; of the others, its own words.
@@ -386,9 +402,11 @@ def what_is_wrong(error: ValidationError) -> str:
     return _WORDS.get(first["type"], said)
 
 
-def _explain(error: ValidationError, model: type[BaseModel], name: str) -> SettingsError:
+def _explain(
+    error: ValidationError, model: type[BaseModel], name: str, data: dict[str, Any]
+) -> SettingsError:
     first = error.errors(include_url=False)[0]
-    where = brief(".".join(str(part) for part in first["loc"]), 100)
+    where = brief(".".join(str(part) for part in _as_written(data, first["loc"])), 100)
     if first["type"] != "extra_forbidden":
         return SettingsError(": ".join(filter(None, (name, where, what_is_wrong(error)))))
     fields = _fields_at(model, first["loc"][:-1])
@@ -396,6 +414,23 @@ def _explain(error: ValidationError, model: type[BaseModel], name: str) -> Setti
     near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
     hint = f"Did you mean {near[0]}?" if near else f"Known here: {', '.join(known)}."
     return SettingsError(f"{name}: {where} is not a setting", hint)
+
+
+def _as_written(data: Any, loc: tuple[int | str, ...]) -> Iterator[int | str]:
+    """Where it stands in the file: maybe below one of Mycel's outer names."""
+    for part in loc:
+        if isinstance(data, dict) and part not in data:
+            for outer in tuning.OUTER:
+                inner = data.get(outer)
+                if isinstance(inner, dict) and part in inner:
+                    data = inner
+                    yield outer
+                    break
+        yield part
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            data = None
 
 
 def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
     settings = group.settings.context
     rows = holding.rows(settings, program)
     environment = holding.environment(settings, program)
+    misspelt = holding.misspelt(settings.spill_buffer.thresholds)
     instead = holding.passed_over(environment, group.settings.env_from)
     if as_json:
         context.print_json(
@@ -54,11 +55,14 @@ def show(context: Context, folder: str, client: str | None, as_json: bool) -> No
                 "settings": [row.as_data() for row in rows],
                 "environment": environment,
                 "passed_over": list(instead),
+                "misspelt": misspelt,
             }
         )
         return
     for line in columns([("SETTING", "VALUE", "HOLDS", "HOW"), *_table(rows)]):
         context.say(line)
+    for name, meant in misspelt.items():
+        context.tell(f"No tool is known as {shown(name)}. Did you mean {meant}?")
     for name in instead:
         context.tell(f"env_from hands on {name}: where it is set, it goes before these settings.")
 

@@ -147,6 +147,31 @@ def test_thresholds_are_shown_as_they_are_in_effect(said: dict[str, int]) -> Non
     assert shown.value["shell"] == threshold(spill, "shell_command")
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *[
+            ("shel", "shell"),
+            ("Search", "search"),
+            ("serch", "search"),
+            ("run_comand", "run_command"),
+        ],
+        *[("shell", ""), ("SHELL", ""), ("search", ""), ("Grep", "")],
+        *[("Read", ""), ("web_search", ""), ("mcp__kettle__boil", ""), ("file_search", "")],
+    ],
+)
+def test_a_misspelt_threshold_is_noticed(home: Home, name: str, meant: str) -> None:
+    """By `context show` and by `doctor`. It is not refused, as some client may have such a tool."""
+    say(home, f"context: {{spill_buffer: {{thresholds: {{{name}: 5000}}}}}}")
+    done = show(home, "scout")
+    assert done.exit_code == 0
+    assert (f"Did you mean {meant}?" in done.stderr) is bool(meant)
+    data = json.loads(show(home, "scout", "--json").stdout)
+    assert data["misspelt"] == ({name: meant} if meant else {})
+    found = notes(home, "no tool is known")
+    assert [one.advice for one in found] == ([f"Did you mean {meant}?"] if meant else [])
+
+
 # ---------------------------------------------------------------------------------- its containers
 
 
@@ -228,9 +253,9 @@ def test_context_show_of_another_client(home: Home) -> None:
     assert isinstance(show(home, "scout", "--client", "nobody").exception, ClientNotKnown)
 
 
-def notes(home: Home) -> list[Finding]:
+def notes(home: Home, words: str = "does not hold") -> list[Finding]:
     found = doctor.examine(home, {"HOME": str(home.root), "PATH": ""})
-    return [one for one in found if "does not hold" in one.message]
+    return [one for one in found if words in one.message]
 
 
 def test_doctor_tells_of_a_client_that_cannot_spill(home: Home) -> None:

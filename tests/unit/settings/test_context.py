@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,12 +114,16 @@ def test_mycels_json_is_read_as_it_is() -> None:
         ("context: {pruning: {soft_trim: 1}}", "context.pruning.soft_trim is not a setting"),
         (
             'context: {"memory": {"pruning": {"soft": 1}}}',
-            "context.pruning.soft is not a setting",
+            "context.memory.pruning.soft is not a setting",
         ),
-        ('context: {"memory": {"storage": {}}}', "context.storage is not a setting"),
+        ('context: {"memory": {"storage": {}}}', "context.memory.storage is not a setting"),
         (
-            "context: {memory: {pruning: {}}, pruning: {}}",
-            "context.memory is not a setting",
+            "context: {tools: {spill_buffer: {keep_days: 0}}}",
+            "context.tools.spill_buffer.keep_days: should be greater than or equal to 1",
+        ),
+        (
+            "context: {memory: {pruning: {}, compaction: {}}, pruning: {}}",
+            "context: memory.pruning and pruning are the same setting: keep one of them",
         ),
         ("context: {memory: 3}", "context.memory is not a setting"),
         ("context: [1]", "context: should hold `name: value` lines"),
@@ -141,7 +146,8 @@ def test_mycels_json_is_read_as_it_is() -> None:
     ],
 )
 def test_what_is_not_a_setting_is_named(text: str, message: str) -> None:
-    """A typo never passes silently, also below Mycel's outer names."""
+    """A typo never passes silently, also below Mycel's outer names, and is said to stand where it
+    does."""
     assert refused(text).message == f"group.yaml: {message}"
 
 
@@ -209,6 +215,33 @@ def test_values_that_contradict_each_other_are_refused(
     assert all(str(value) in message for value in wrong)
     with pytest.raises(ValueError, match=re.escape(message.removeprefix("group.yaml: context: "))):
         InPython.of(data)
+    if window is not None and soft <= hard:
+        way_out = yaml.safe_load(re.search(r"\{.*\}", message)[0])  # type: ignore[index]
+        read(f"context: {json.dumps({**data, 'compaction': data['compaction'] | way_out})}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "context:",
+        "context: {pruning: , compaction: , spill_buffer: }",
+        "context: {memory: {pruning: , compaction: }, tools: }",
+        "context: {spill_buffer: {thresholds: }}",
+    ],
+)
+def test_a_section_in_which_nothing_stands_has_its_defaults(text: str) -> None:
+    """As where all of its lines were commented out. In Python the same."""
+    assert read(text) == ContextSettings()
+    assert InPython.of(yaml.safe_load(text)["context"] or {}) == InPython()
+    assert parse("limits:\nmounts:\nenv_from:", GroupSettings, "group.yaml") == GroupSettings()
+    assert refused("context: {prunning: }").hint == "Did you mean pruning?"
+
+
+def test_a_small_window_alone_says_the_way_out() -> None:
+    """The values that do not fit it are built in, and nobody wrote them."""
+    message = refused("context: {window: 30000}").message
+    assert message.endswith("compaction: {reserve_tokens: 3750, keep_recent_tokens: 10500}")
+    read("context: {window: 30000, compaction: {reserve_tokens: 3750, keep_recent_tokens: 10500}}")
 
 
 def test_a_contradiction_names_the_file_and_the_reason(tmp_path: Path) -> None:
@@ -219,7 +252,7 @@ def test_a_contradiction_names_the_file_and_the_reason(tmp_path: Path) -> None:
         load(file, GroupSettings)
     assert caught.value.message == (
         f"{file}: context: pruning.soft_trim_chars (9000) is above pruning.hard_clear_threshold "
-        "(5000): what is cleared cannot be trimmed as well"
+        "(5000): what is cleared cannot be trimmed as well, so lower the one or raise the other"
     )
 
 
