@@ -22,6 +22,7 @@ from langgraph.types import Command
 from pannier_agents.asking import asked, asked_without_waiting
 from pannier_agents.budget import Budget, budget, profile_of
 from pannier_agents.deciding import Means, decided
+from pannier_agents.form import told_of_form
 from pannier_agents.group import Group
 from pannier_agents.handover import HandOver, hand_over
 from pannier_agents.marks import ContextState, Marks, covers_of, marks_of, summary_of
@@ -173,7 +174,8 @@ class Context(AgentMiddleware[Any, Any, Any]):
             speaker = speaker_of(request.runtime)
             base = self._base(speaker, request.state)
             size = budget(self.settings, profile_of(request.model))
-            fixed = Fixed.of(request.system_message, request.tools)
+            tools = [*request.tools, *told_of_form(request.response_format)]
+            fixed = Fixed.of(request.system_message, tools)
             seen = view(request.messages, base)
             scale = self._learned(speaker, scale_of(seen, fixed.tokens), size)
             marks, summary = self._paid(speaker, base, request.messages)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware
+from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from pannier_agents import open_checkpointer
+from pannier_agents import open_checkpointer, tokens
 from pannier_agents.context import Context
 from pannier_agents.messages import is_summary
 from pannier_agents.settings import Compaction, ContextSettings
@@ -163,6 +165,32 @@ def test_a_fault_of_its_own(folders: Folders, monkeypatch: pytest.MonkeyPatch) -
     assert len(model.asked[-1]) == 2 + 6
     problems = [event.details for event in folders.events() if event.kind == "error"]
     assert problems[0] == {"event": "post-compact", "text": "no plan"}
+
+
+def form(words: int) -> dict[str, Any]:
+    sizes = {f"number_{one}": {"type": "string"} for one in range(words)}
+    return {"title": "Crates", "description": "Of a quay", "type": "object", "properties": sizes}
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy, AutoStrategy])
+def test_the_form_of_an_answer(folders: Folders, strategy: type[Any]) -> None:
+    """Its schema is sent with each request, and counts."""
+
+    def limit(asks: Any) -> int:
+        summarizer = FakeModel(asked=[], answer=say("All were counted."))
+        context = Context(SETTINGS, summarizer=summarizer, group=folders.group())
+        model = FakeModel(asked=[], answer=works(40))
+        agent = create_agent(
+            model, [look], middleware=[context], response_format=asks, checkpointer=InMemorySaver()
+        )
+        with suppress(Exception):  # It never answers in that form.
+            agent.invoke({"messages": "Count."}, {**thread("a"), "recursion_limit": 100})
+        return max(tokens.of_messages(asked) for asked in model.asked)
+
+    schema = tokens.of_tools([form(100)])
+    assert schema > 800
+    assert limit(None) > 2_500
+    assert limit(strategy(form(100))) + schema <= 3_600
 
 
 def test_without_a_spool(
