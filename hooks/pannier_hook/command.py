@@ -1,9 +1,9 @@
-"""A command of the agent's whose output is kept in a file when it is long.
+"""A command of the agent's of which all that it prints is kept in a file when that is long.
 
-For a client that gives its hooks only a part of what a command printed (Codex). The command runs as
-it would without: same folder, same input, same status. What it prints is passed on; once it is too
-much, all of it goes into a file of the group, and in its place stands what a model needs of it. Of
-a command that goes on and on, such as a server, what it prints is passed on as well.
+For a client that gives its hooks only a part of what a command printed (Codex). This process
+becomes the command, so its number, group, session, status and signals are its own. What it prints
+goes through a reader, which passes each byte on at once and says nothing of its own: the hook of
+the client's event does, by what the reader leaves in a note (`commandcalls`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import posix
 import select
-import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import NoReturn
 
     from .options import Options
     from .tools import SpillSettings
@@ -23,36 +23,29 @@ if TYPE_CHECKING:
 SHOWN = 40_000
 """Bytes. Codex shows its model 10,000 tokens of an output, which it counts as four bytes each: what
 it would leave out is kept, also where the threshold is higher."""
-PATIENCE = 1.0
-"""Seconds after which output is passed on as it comes: somebody may be waiting for it."""
-QUIET = 8.0
-"""Seconds for which nothing is passed on of an output that goes into a file. Codex shows its model
-what there is after 10, unless the model says otherwise, and later whenever it asks again."""
+HELD = 1 << 20
+"""Bytes that are held in memory until the output is over: nothing is made, or waited for, while a
+command of the usual length runs."""
 MOST = 256 << 20
-"""Bytes of one output that are kept. What follows is thrown away."""
+"""Bytes of one output that are kept."""
 TOOL = "Bash"
 """What Codex calls its tool for commands in its hooks."""
 
 _TEXT = b"PANNIER_COMMAND"
-_CAUGHT_UP = 2_000
-"""Bytes that are passed on of what was not, once an output is."""
+_CALL = b"CODEX_TOOL_CALL_ID"
 _CHUNK = 1 << 16
-_LOOK = 200
-"""Milliseconds between looks whether the command has ended, while another process of its holds the
-pipe open."""
-_GRACE = 0.5
-"""Seconds for what the ended command left in the pipe, should others go on writing to it."""
-_SIGNALS = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
+"""A pipe holds no more."""
+_LEFT_ALONE = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
 _IGNORED = (_signal.SIGPIPE, _signal.SIGXFSZ)
 """Signals that Python ignores; a program expects to begin without that."""
 
 
 def command(options: Options, words: Sequence[str]) -> int:
-    """Run what stands behind `--`; its status, as a shell tells it. Whatever goes wrong with
-    keeping its output, it runs.
+    """Become what stands behind `--`. Whatever goes wrong with keeping its output, it runs. The
+    status is of a call without a command; raises OSError when there is no such program.
 
-    A text in the variable `PANNIER_COMMAND` becomes its third word: as a shell's, it is seen by
-    nobody who looks for a process by its words.
+    A text in the variable `PANNIER_COMMAND` becomes its third word: so nobody who looks for a
+    process by its words finds the reader.
     """
     limit = 0
     try:
@@ -60,189 +53,176 @@ def command(options: Options, words: Sequence[str]) -> int:
         limit = _limit(options)
     except ValueError as problem:
         _complain(options, problem)
+    call = posix.environ.get(_CALL, b"").decode("utf-8", "surrogateescape")
     text = posix.environ.pop(_TEXT, None)
     if text is not None:
         told = options.command
         options.command = (*told[:2], text.decode("utf-8", "surrogateescape"), *told[2:])
     if not options.command:
         return 2
-    if not limit:
-        _become(options.command)
-    output = Output(options.command)
+    if limit:
+        try:
+            _read_along(options, call, limit)
+        except OSError as problem:
+            _complain(options, problem)
+    return _become(options.command)
+
+
+def _read_along(options: Options, call: str, limit: int) -> None:
+    """Put a pipe in the place of standard output and standard error, and a reader behind it that
+    is nobody's child here. Raises OSError; then all is as before."""
+    ours, theirs = posix.pipe()
     try:
-        _pass_on(options, output, limit)
+        me = _watched()
+        child = posix.fork()
+        if not child:
+            status = 1
+            try:
+                posix.setsid()
+                if not posix.fork():
+                    posix.close(theirs)
+                    _read(options, call, limit, ours, me)
+                status = 0
+            finally:
+                posix._exit(status)
+        if posix.waitpid(child, 0)[1]:
+            raise OSError("nobody can be made to keep what a command prints")
+        posix.dup2(theirs, 1)
+        posix.dup2(theirs, 2)
+    finally:
+        posix.close(ours)
+        posix.close(theirs)
+
+
+def _become(words: Sequence[str]) -> NoReturn:
+    for number in _IGNORED:
+        _signal.signal(number, _signal.SIG_DFL)
+    posix.environ.pop(b"_", None)  # It names the hook.
+    argv = [word.encode("utf-8", "surrogateescape") for word in words]
+    posix.execve(argv[0], argv, posix.environ)
+
+
+def _watched() -> int | None:
+    """A descriptor that tells when this process has ended, where the system has such."""
+    try:
+        return posix.pidfd_open(posix.getpid())
+    except (AttributeError, OSError):
+        return None
+
+
+def _read(options: Options, call: str, limit: int, pipe: int, process: int | None) -> None:
+    for number in _LEFT_ALONE:
+        _signal.signal(number, _signal.SIG_IGN)
+    nothing = posix.open("/dev/null", posix.O_RDWR)
+    posix.dup2(nothing, 0)
+    posix.dup2(nothing, 2)
+    try:
+        # Who ends all programs of a kind does not mean this one.
+        name = posix.open("/proc/self/comm", posix.O_WRONLY)
+        posix.write(name, b"pannier-hook")
+        posix.close(name)
+    except OSError:
+        pass
+    output = Output(pipe, process)
+    held = bytearray()
+    try:
+        for chunk in output.chunks():
+            held += chunk
+            if len(held) > HELD:
+                break
+        if len(held) > limit:
+            _keep(options, call, output, bytes(held))
     except BrokenPipeError:
-        pass  # Nobody listens any more, as it would be without us.
-    return output.status()
+        return  # Nobody listens any more: the command is to see that as well.
+    except Exception as problem:
+        _complain(options, problem)
+    held.clear()
+    output.pass_on_all()
 
 
 class Output:
-    """A running command, and what it prints: standard output and standard error together."""
+    """What a command prints; whatever is taken of it has been passed on."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
-        self.began = time.monotonic()
-        self._pipe, theirs = posix.pipe()
-        self._pid = posix.posix_spawn(
-            argv[0],
-            _raw(argv),
-            posix.environ,
-            file_actions=[
-                (posix.POSIX_SPAWN_DUP2, theirs, 1),
-                (posix.POSIX_SPAWN_DUP2, theirs, 2),
-            ],
-            setsigdef=_IGNORED,
-        )
-        posix.close(theirs)
-        self.over = False
-        self._status: int | None = None
-        self._ended = 0.0
-        self._poll = select.poll()
-        self._poll.register(self._pipe, select.POLLIN)
-        self._poll.register(1, 0)
-        for number in _SIGNALS:
-            _signal.signal(number, self._hand_on)
+    __slots__ = ("_over", "_pipe", "_poll", "_process", "size")
 
-    def chunks(self, until: float | None = None) -> Iterator[bytes]:
-        """What it prints, as it comes; to its end, or to the time `until`. Processes that it left
-        behind are not waited for. Raises BrokenPipeError when nobody listens any more."""
-        while until is None or time.monotonic() < until:
-            left = _LOOK if until is None else min(_LOOK, 1_000 * (until - time.monotonic()))
-            found = self._poll.poll(max(0, left))
-            if any(file == 1 for file, _ in found):
-                raise BrokenPipeError
-            if found:
-                chunk = posix.read(self._pipe, _CHUNK)
-                if chunk:
-                    yield chunk
-                late = self._has_ended() and time.monotonic() - self._ended > _GRACE
-                self.over = late or not chunk
-            else:
-                self.over = self._has_ended()
-            if self.over:
-                return
-
-    def status(self) -> int:
-        """Wait for its end. A signal that ended it ends this process as well."""
-        posix.close(self._pipe)
-        if self._status is None:
-            self._status = posix.waitpid(self._pid, 0)[1]
-        code = posix.waitstatus_to_exitcode(self._status)
-        if code < 0:
-            if -code != _signal.SIGKILL:
-                _signal.signal(-code, _signal.SIG_DFL)
-            posix.kill(posix.getpid(), -code)
-        return code if code >= 0 else 128 - code
-
-    def _has_ended(self) -> bool:
-        if self._status is None:
-            pid, status = posix.waitpid(self._pid, posix.WNOHANG)
-            if pid:
-                self._status, self._ended = status, time.monotonic()
-        return self._status is not None
-
-    def _hand_on(self, number: int, _frame: object) -> None:
-        if self._status is None:
-            posix.kill(self._pid, number)
-
-
-def _pass_on(options: Options, output: Output, limit: int) -> None:
-    """Print what the command prints, or what stands for it."""
-    held, shown = bytearray(), 0
-    for chunk in output.chunks(output.began + PATIENCE):
-        held += chunk
-        if len(held) > limit:
-            break
-    else:
-        _write(held)
-        shown = len(held)
-        for chunk in output.chunks():
-            held += chunk
-            if len(held) > limit:
-                break
-            _write(chunk)
-            shown = len(held)
-        else:
-            return
-    _keep(options, output, held, shown)
-
-
-def _keep(options: Options, output: Output, held: bytearray, shown: int) -> None:
-    """Put `held`, of which `shown` bytes are printed, and all that comes into a file."""
-    from .spill import keep, note
-    from .spill import shown as said_of
-
-    rest = _Rest(output, bytes(held), shown)
-    try:
-        kept = keep(options, _spill(options), TOOL, rest.chunks())
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        _complain(options, problem)
-        if not rest.loud:
-            _write(held[shown:])
-            if rest.size > len(held):
-                _write(f"\n[{rest.size - len(held)} bytes are missing here: {problem}]\n".encode())
-        for chunk in output.chunks():
-            _write(chunk)
-        return
-    after = ""
-    if rest.size > MOST:
-        after = f"[The command printed {rest.size} bytes; the first {kept.size} are kept.]"
-    text = f"\n{note(kept)}\n{after}" if rest.loud else said_of(kept, after=after)
-    _write((text if text.endswith("\n") else f"{text}\n").encode("utf-8", "replace"))
-
-
-class _Rest:
-    """Output on its way into a file. `size`: how much of it came, kept or not; `loud`: it is passed
-    on as well."""
-
-    def __init__(self, output: Output, held: bytes, shown: int) -> None:
-        self._output = output
-        self._held = held
-        self._shown = shown
+    def __init__(self, pipe: int, process: int | None) -> None:
+        self._pipe = pipe
+        self._process = process
+        self._over = False
         self.size = 0
-        self.loud = False
+        """Bytes that `chunks` gave."""
+        self._poll = select.poll()
+        self._poll.register(pipe, select.POLLIN)
+        self._poll.register(1, 0)
+        if process is not None:
+            self._poll.register(process, select.POLLIN)
 
     def chunks(self) -> Iterator[bytes]:
-        quiet = self._output.began + QUIET
-        if self._shown and time.monotonic() < quiet:
-            _write(b"\n[More than that: from here on the output goes into a file.]\n")
-        yield self._counted(self._held)
-        for chunk in self._output.chunks(quiet):
-            yield self._counted(chunk)
-        if self._output.over:
-            return
-        self.loud = True
-        self._catch_up()
-        for chunk in self._output.chunks():
-            _write(chunk)
-            yield self._counted(chunk)
+        """What the command prints, as it comes, to the command's end. Raises BrokenPipeError when
+        nobody listens any more."""
+        late = 0
+        while not self._over:
+            ready = {file for file, _ in self._poll.poll()}
+            if 1 in ready:
+                raise BrokenPipeError
+            ended = self._process in ready
+            if self._pipe not in ready or late > _CHUNK:
+                self._over = True  # What others of its processes print later is not the command's.
+                return
+            chunk = self._pass_on()
+            self._over = not chunk
+            self.size += len(chunk)
+            late += len(chunk) if ended else 0
+            if chunk:
+                yield chunk
 
-    def _counted(self, chunk: bytes) -> bytes:
-        room = max(0, MOST - self.size)
-        self.size += len(chunk)
-        return chunk[:room]
+    def pass_on_all(self) -> None:
+        """To the end, which is when the last process has closed it. Raises as `chunks`."""
+        if self._process is not None:
+            self._poll.unregister(self._process)
+        while True:
+            if any(file == 1 for file, _ in self._poll.poll()):
+                raise BrokenPipeError
+            if not self._pass_on():
+                return
 
-    def _catch_up(self) -> None:
-        """Pass on of what was not, and go on from there."""
-        held = self._held[self._shown :]
-        left = self.size - self._shown - len(held[:_CAUGHT_UP])
-        _write(held[:_CAUGHT_UP])
-        if left:
-            _write(
-                f"\n[{left} bytes are left out here. The command goes on; when it ends, all of its "
-                "output will be in a file.]\n".encode()
-            )
+    def _pass_on(self) -> bytes:
+        chunk = posix.read(self._pipe, _CHUNK)
+        left = memoryview(chunk)
+        while left:
+            left = left[posix.write(1, left) :]
+        return chunk
+
+
+def _keep(options: Options, call: str, output: Output, held: bytes) -> None:
+    """Keep `held` and what follows. It is done before the client sees the end of the output."""
+    from .commandcalls import Note
+    from .spill import keep
+
+    note = Note(options, call)
+    try:
+        kept = keep(options, _spill(options), TOOL, _bounded(held, output))
+    except BaseException:
+        note.drop()
+        raise
+    note.write(kept, output.size)
+
+
+def _bounded(held: bytes, output: Output) -> Iterator[bytes]:
+    room = MOST
+    for chunks in ((held,), output.chunks()):
+        for chunk in chunks:
+            yield chunk[:room]
+            room = max(0, room - len(chunk))
 
 
 def _limit(options: Options) -> int:
-    """Bytes that are passed on; 0 where nothing is ever kept."""
+    """Bytes beyond which an output is kept; 0 where nothing ever is."""
     if not options.context:
         return SHOWN
-    from .settings import spill_of
     from .tools import threshold
 
-    spill = spill_of(options.context)
+    spill = _spill(options)
     return min(SHOWN, threshold(spill, TOOL)) if spill.enabled else 0
 
 
@@ -250,22 +230,6 @@ def _spill(options: Options) -> SpillSettings:
     from .settings import spill_of
 
     return spill_of(options.context)
-
-
-def _become(argv: Sequence[str]) -> None:
-    for number in _IGNORED:
-        _signal.signal(number, _signal.SIG_DFL)
-    posix.execve(argv[0], _raw(argv), posix.environ)
-
-
-def _raw(argv: Sequence[str]) -> list[bytes]:
-    return [word.encode("utf-8", "surrogateescape") for word in argv]
-
-
-def _write(data: bytes | bytearray) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[posix.write(1, left) :]
 
 
 def _complain(options: Options, problem: Exception) -> None:

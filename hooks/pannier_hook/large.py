@@ -7,13 +7,14 @@ import time
 
 from . import toolresult
 from .clients import DENY, UPDATE
+from .commandcalls import take
 from .increment import open_log
 from .jsontext import quote
 from .longstrings import ESCAPE, LongStrings
 from .request import STREAM_LIMIT, members_of
 from .settings import spill_of
 from .spill import keep, shown
-from .spillnote import ENDS, Kept, ends_of
+from .spillnote import ENDS, Kept, beside, ends_of
 from .tools import threshold
 
 TYPE_CHECKING = False
@@ -94,13 +95,26 @@ class _Result:
         if self._client.replaces == UPDATE and self._tool.lower() in toolresult.WRITERS:
             return "", ""
         place = toolresult.elsewhere(self._request)
-        if place:
+        if toolresult.is_command(self._client, self._request):
+            text = self._of_command()
+        elif place:
             text = self._from_file(place)
         elif self._client.replaces == UPDATE:
             return self._each()
         else:
             text = self._all()
         return (toolresult.replaced(self._client, self._request, text), text) if text else ("", "")
+
+    def _of_command(self) -> str:
+        """What was kept when the command ran: the client gives only a part of it."""
+        found = take(self._options, toolresult.call_of(self._request))
+        if found is None:
+            return ""
+        kept, size = found
+        after = ""
+        if size > kept.size:
+            after = f"[The command printed {size} bytes; the first {kept.size} are kept.]"
+        return self._said_of(kept, after)
 
     def _each(self) -> tuple[str, str]:
         """Each text that is too large for itself, where the response keeps its own shape."""
@@ -169,6 +183,11 @@ class _Result:
         else:
             kept = self._kept(chunks)
             around = ("", "")
+        return self._said_of(kept, after, around)
+
+    def _said_of(self, kept: Kept, after: str, around: tuple[str, str] = ("", "")) -> str:
+        if toolresult.is_computed_with(self._client, self._request):
+            return beside(kept, self._request.inner("tool_input").text("command"), after)
         before = toolresult.before(self._client)
         return shown(kept, before=before, after=after, around=around)
 

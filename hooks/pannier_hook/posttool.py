@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 from . import tuning
+from .clients import BLOCK
 from .request import STREAM_LIMIT, more, read
 
 TYPE_CHECKING = False
@@ -49,7 +50,8 @@ def post_tool(
         _only_tell(options, client)
         return
     first, ended = read(0, limit=least, deadline=INPUT)
-    if ended and client.transcript and len(first) <= least and _ELSEWHERE not in first:
+    small = ended and len(first) <= least and _ELSEWHERE not in first
+    if small and client.transcript and not _kept_before(options, client):
         return
     from .toolrequest import read_rest, tool_request
 
@@ -86,6 +88,15 @@ def _least(options: Options, client: Client, complain: Callable[[Options, Except
             complain(options, problem)
             options.context = ""  # The defaults hold.
     return tuning.LEAST_BUILT_IN
+
+
+def _kept_before(options: Options, client: Client) -> bool:
+    """Whether there may be more of the result than the client gives."""
+    if client.replaces != BLOCK:
+        return False
+    from .commandcalls import waits
+
+    return waits(options)
 
 
 def _only_tell(options: Options, client: Client) -> None:

@@ -31,6 +31,11 @@ _HOW_LONG_LINES = (
     "tail -c +200000 FILE | head -c 4000 from a place on, grep -o for what stands around a word, "
     "tail -c 4000 for its end."
 )
+_SAID = 60
+"""Characters of a command by which its result is told from others."""
+_BESIDE = (
+    "Your script got that result as it is. Read the file only if what you were shown was cut."
+)
 _LONG_LINE = 2_000
 """Bytes of an average line, from which on parts are better read by bytes."""
 _LONGEST_NOTE = 8_192
@@ -71,6 +76,14 @@ def shown(
         around[1],
     )
     return "\n".join(part for part in parts if part)
+
+
+def beside(kept: Kept, command: str, after: str = "") -> str:
+    """What the model gets beside a result that a script of its own got: about 500 characters.
+    `command`: what gave it, "" if it was none; `after`: what else is to be said."""
+    line = " ".join(command[:_SAID].split())
+    whose = f"What gave it begins so: {line}\n" if line else ""
+    return f"{note(kept)}\n{whose}{_BESIDE}{after and f' {after}'}"
 
 
 def note(kept: Kept) -> str:

@@ -5,7 +5,7 @@ Clients name and shape the same things differently; what is known of that stands
 
 from __future__ import annotations
 
-from .clients import BLOCK, DENY, MODIFY, TEXT, UPDATE
+from .clients import BLOCK, DENY, MODIFY, TEXT, UPDATE, answer
 from .jsontext import quote, raw_members
 from .tools import SHELL, kind_of
 
@@ -28,7 +28,12 @@ plugin says so."""
 _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool-output")
 """How Copilot CLI's text begins that says the same."""
 NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
-"""A text in the place of a result becomes an error: of Gemini CLI's tool, of Codex's script."""
+"""Gemini CLI takes a text in the place of a result for an error; Codex calls it a block."""
+_COMMAND = "Bash"
+"""What Codex calls its tool for commands, of whose output it gives its hooks a part."""
+_NESTED = "exec-"
+"""How Codex's ids of calls begin that a script of its model made. Such a script computes with a
+result, and a text in its place would be an exception there."""
 UNTRUSTED = ("<untrusted_context>", "</untrusted_context>")
 """What Gemini CLI puts around a result that comes from outside, each on a line of its own."""
 _OUTPUT = "Output: "
@@ -102,6 +107,21 @@ def strings_in(response: object) -> Iterator[str]:
             waiting += (inner for name, inner in value.items() if name not in _UNSEEN)
 
 
+def call_of(request: Request) -> str:
+    """The id of the call, "" when the client does not say."""
+    return request.text("tool_use_id")
+
+
+def is_command(client: Client, request: Request) -> bool:
+    """Whether this is a command's output of which the client gives only a part."""
+    return client.replaces == BLOCK and request.text(*TOOL) == _COMMAND
+
+
+def is_computed_with(client: Client, request: Request) -> bool:
+    """Whether a script of the model's gets the result, so that it has to stay as it is."""
+    return client.replaces == BLOCK and call_of(request).startswith(_NESTED)
+
+
 def updated(response: str) -> str:
     """Claude Code's answer: the tool's response, as JSON, in its own shape."""
     return (
@@ -112,9 +132,12 @@ def updated(response: str) -> str:
 
 
 def replaced(client: Client, request: Request, text: str) -> str:
-    """The answer by which the model gets `text` in the place of all that the tool gave."""
+    """The answer by which the model gets `text` in the place of all that the tool gave; beside it
+    where that has to stay."""
     if client.replaces == UPDATE:
         return updated(_reshaped(request, text))
+    if is_computed_with(client, request):
+        return answer(client, text, "PostToolUse")
     if client.replaces == BLOCK:
         return f'{{"decision":"block","reason":{quote(text)}}}\n'
     if client.replaces == DENY:

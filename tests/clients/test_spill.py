@@ -24,7 +24,7 @@ from .habits import HABITS
 from .living import Listening, Living, living
 
 SPILLING = ("claude", "codex", "gemini", "copilot", "opencode")
-"""Clients whose model can be given another text in the place of a command's output."""
+"""Clients whose model is told where a command's output is, in its place or beside it."""
 
 MEGABYTE = 150_000
 """Lines of numbers that are a megabyte, nearly."""
@@ -32,8 +32,12 @@ TWENTY = 2_600_000
 """The same for twenty."""
 MOST_SHOWN = 4_000
 """Characters of a result that went into a file, as its model gets it."""
-PART = "777\n778\n779"
+PART = "77777\n77778\n77779"
+"""Lines in the middle, which no client shows its model of itself."""
 READ = "Now I know."
+DIRECT = "gpt-5.1-codex"
+"""A model that Codex lets call its tools without a script."""
+HOURS = 36_000
 
 
 def numbers(count: int) -> str:
@@ -51,8 +55,8 @@ class Reader(Listening):
     def _by_text(self, request: Request) -> Answer:
         if PART in _result(request):
             return Say(READ)
-        told = spilled_in(_result(request))
-        return self._run(f"sed -n 777,779p {told[0]}") if told else OK
+        told = _note(request)
+        return self._run(f"sed -n 77777,77779p {told[0]}") if told else OK
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,13 @@ def _result(request: Request) -> str:
     return "\n".join(text.text for text in texts if "tool result" in text.where)
 
 
+def _note(request: Request) -> tuple[str, int] | None:
+    """The file that its model is told of: in the place of the latest result, or, by Codex, beside
+    what a script of its model's got whole."""
+    texts = request.texts[_last_call(request) + 1 :]
+    return spilled_in("\n".join(text.text for text in texts))
+
+
 def _last_call(request: Request) -> int:
     calls = [n for n, text in enumerate(request.texts) if "tool call" in text.where]
     return calls[-1] if calls else len(request.texts)
@@ -114,12 +125,12 @@ def wish(group: Group, settings: str) -> None:
         file.write(f"context: {settings}\n")
 
 
-@pytest.mark.parametrize("group", SPILLING, indirect=True)
+@pytest.mark.parametrize("group", [name for name in SPILLING if name != "codex"], indirect=True)
 def test_a_megabyte_goes_into_a_file(group: Group) -> None:
     """A tool prints 1 MB: the model gets its ends and a path, and the file has every byte. Reading
     a part of it back works, and makes no other file."""
     told, read = group.turn(f"seq 1 {MEGABYTE}")[:2]
-    note = spilled_in(_result(told))
+    note = _note(told)
     assert note is not None
     assert len(_result(told)) < MOST_SHOWN
     assert "\n3\n4\n5\n" in _result(told)
@@ -128,7 +139,7 @@ def test_a_megabyte_goes_into_a_file(group: Group) -> None:
     assert note[0] == f"/workspace/agent/files/.pannier/spill/main/{file.name}"
     assert numbers(MEGABYTE).strip() in file.read_text()
     assert PART in _result(read)
-    assert spilled_in(_result(read)) is None
+    assert _note(read) is None
     assert any(said == Say(READ) for _, said in group.living.model.given)
     assert group.shown == [note]
 
@@ -139,7 +150,7 @@ def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
     told, read = group.turn(f"seq 1 {TWENTY}")[:2]
     [file] = group.kept
     assert file.read_text() == numbers(TWENTY)
-    assert spilled_in(_result(told)) == (
+    assert _note(told) == (
         f"/workspace/agent/files/.pannier/spill/main/{file.name}",
         file.stat().st_size,
     )
@@ -159,22 +170,82 @@ def test_a_lower_threshold_holds(group: Group) -> None:
     """A person's threshold for commands is that of the client's tool, whatever its name."""
     wish(group, "{spill_buffer: {thresholds: {run_command: 10000}}}")
     told = group.turn("seq 1 3000")[0]
-    assert spilled_in(_result(told)) is not None
+    assert _note(told) is not None
     [file] = group.kept
     assert numbers(3000).strip() in file.read_text()
 
 
-@pytest.mark.parametrize("group", ["codex"], indirect=True)
-def test_a_command_that_failed_still_looks_so(group: Group) -> None:
-    """Its status is its own, in what its model's script prints of it."""
-    line = {"cmd": f"seq 1 {MEGABYTE}; exit 3"}
-    script = f"text(await tools.exec_command({json.dumps(line)}))"
-    group.living.model.script(Call("exec", script))
+# Codex: its model writes scripts, which compute with what a command printed.
+
+
+def codex_turn(group: Group, call: Call, *words: str) -> Request:
+    """The model's request with the result of this call."""
+    model = group.living.model
+    before = len(model.requests)
+    model.script(call)
     with group.living.container() as shell:
-        shell.run(*group.living.client.headless("Please run what you want."))
-    told = next(r for r in group.living.model.requests if _result(r))
-    assert spilled_in(_result(told)) is not None
-    assert '"exit_code":3,' in _result(told)
+        shell.run("codex", "exec", *words, "Please run what you want.")
+    return next(request for request in model.since(before) if _result(request))
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_a_script_computes_with_all_of_it(group: Group) -> None:
+    """A command of 500 KB reads in a script as it would without us: byte for byte, and with its
+    status; the model is told where it is all the same."""
+    items = 'import json; print(json.dumps([{"n": n, "text": "x" * 100} for n in range(4000)]))'
+    line = {"cmd": f"python3 -c '{items}'; exit 3"}
+    script = f"const done = await tools.exec_command({json.dumps(line)});"
+    script += "text(JSON.parse(done.output).length + ' items, status ' + done.exit_code)"
+    told = codex_turn(group, Call("exec", script))
+    assert "4000 items, status 3" in _result(told)
+    [file] = group.kept
+    assert len(json.loads(file.read_text())) == 4000
+    assert _note(told) == (
+        f"/workspace/agent/files/.pannier/spill/main/{file.name}",
+        file.stat().st_size,
+    )
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_what_codex_cuts_is_in_a_file(group: Group) -> None:
+    """Of a megabyte that a script prints, Codex shows its model the ends: the rest is in the file,
+    of which a part is read back."""
+    told, read = group.turn(f"seq 1 {MEGABYTE}")[:2]
+    note = _note(told)
+    assert note is not None
+    assert "truncated" in _result(told)
+    assert "\n3\n4\n5\n" in _result(told)
+    assert f"{MEGABYTE - 1}\n{MEGABYTE}" in _result(told)
+    [file] = group.kept
+    assert note[0] == f"/workspace/agent/files/.pannier/spill/main/{file.name}"
+    assert file.read_text() == numbers(MEGABYTE)
+    assert PART in _result(read)
+    assert _note(read) is None
+    assert group.shown == [note]
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_without_a_script_the_result_is_replaced(group: Group) -> None:
+    """A model of Codex's that calls its tools itself gets the ends and the path."""
+    call = Call("exec_command", {"cmd": f"seq 1 {MEGABYTE}"})
+    told = codex_turn(group, call, "--model", DIRECT)
+    assert len(_result(told)) < MOST_SHOWN
+    [file] = group.kept
+    assert file.read_text() == numbers(MEGABYTE)
+    assert spilled_in(_result(told)) == (
+        f"/workspace/agent/files/.pannier/spill/main/{file.name}",
+        file.stat().st_size,
+    )
+
+
+@pytest.mark.parametrize("group", ["codex"], indirect=True)
+def test_a_command_is_heard_at_once(group: Group) -> None:
+    """What a command prints is there when the script looks, whatever comes later."""
+    line = {"cmd": f"echo hello; seq 1 20000; echo PROMPT; sleep {HOURS}", "yield_time_ms": 1500}
+    script = f"const r = await tools.exec_command({json.dumps(line)});"
+    script += "text(r.output.slice(0, 6) + r.output.slice(-7) + r.output.length)"
+    told = codex_turn(group, Call("exec", script))
+    assert f"hello\nPROMPT\n{len(numbers(20000)) + 13}" in _result(told)
 
 
 @pytest.mark.parametrize("group", SPILLING, indirect=True)
@@ -182,5 +253,5 @@ def test_switched_off_nothing_is_kept(group: Group) -> None:
     """The client does what it does by itself then."""
     wish(group, "{spill_buffer: {enabled: false}}")
     told = group.turn(f"seq 1 {MEGABYTE}")[0]
-    assert spilled_in(_result(told)) is None
+    assert _note(told) is None
     assert group.kept == []

@@ -53,8 +53,11 @@ additionalContextLimit = 0
 {_entry("UserPromptSubmit", "user-prompt")}\
 additionalContextLimit = 0
 
-# Results of commands: see shell_environment_policy in config.toml.
-{_entry("PostToolUse", "post-tool", tools="^mcp__")}
+# Results of commands: see shell_environment_policy in config.toml as well.
+{_entry("PostToolUse", "post-tool", tools="^(Bash$|mcp__)")}
+# Notes of many long outputs in one script.
+additionalContextLimit = 0
+
 {_entry("Stop", "stop")}
 {_entry("SubagentStop", "stop")}
 {_entry("PreCompact", "pre-compact")}
@@ -76,7 +79,7 @@ trust_level = "trusted"
 [analytics]
 enabled = false
 
-# Codex gives its hooks only the ends of what a command printed. So commands keep it themselves.
+# Codex gives its hooks only the ends of what a command printed. So a reader at its output keeps it.
 [shell_environment_policy.set]
 BASH_ENV = "{COMMAND}"
 

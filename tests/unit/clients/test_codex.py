@@ -37,12 +37,16 @@ def _entry(ours: str, seconds: int, **more: int) -> list[dict[str, Any]]:
 
 
 def test_hook_entries() -> None:
-    """One entry an event, in seconds; what injects has no limit of length. Results of commands do
-    not wait for a hook."""
+    """One entry an event, in seconds; what injects has no limit of length."""
     assert baked("requirements.toml")["hooks"] == {
         "SessionStart": _entry("session-start", 10, additionalContextLimit=0),
         "UserPromptSubmit": _entry("user-prompt", 10, additionalContextLimit=0),
-        "PostToolUse": [{"matcher": "^mcp__", **_entry("post-tool", 10)[0]}],
+        "PostToolUse": [
+            {
+                "matcher": "^(Bash$|mcp__)",
+                **_entry("post-tool", 10, additionalContextLimit=0)[0],
+            }
+        ],
         "Stop": _entry("stop", 10),
         "SubagentStop": _entry("stop", 10),
         "PreCompact": _entry("pre-compact", 10),
@@ -75,7 +79,7 @@ def test_defaults_that_a_person_can_undo() -> None:
     assert defaults["projects"] == {"/workspace/agent/files": {"trust_level": "trusted"}}
 
 
-def test_commands_of_the_agent_run_beneath_the_hook() -> None:
+def test_commands_of_the_agent_are_kept() -> None:
     """By a file that is pannier's own in an image of anybody's, too."""
     policy = baked("config.toml")["shell_environment_policy"]
     assert policy == {"set": {"BASH_ENV": COMMAND}}

@@ -1,14 +1,16 @@
-"""A command of the agent's beneath the hook: what it prints is passed on, or kept in a file."""
+"""A command of the agent's with a reader at its output: nothing of it changes, and what is long is
+kept in a file, of which the hook tells the model."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,104 +19,141 @@ from pannier.clients.codex import COMMAND
 from pannier_hook import command as module
 from pannier_hook.spill import spilled_in
 
-from .conftest import HOOK, World
+from .conftest import HOOK, Answer, World
 
 BASH = "/bin/bash"
+CALL = "exec-1"
 LARGE = "seq 1 20000"
 """109 KB."""
 PRINTED = "".join(f"{number}\n" for number in range(1, 20001)).encode()
-PRINTER = "import os, sys; os.write(1, b'x' * int(sys.argv[1]))"
 
 
-def start(world: World, text: str, *more: str, **environment: str) -> subprocess.Popen[bytes]:
+def start(world: World, text: str, **environment: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        world.command("command", "--client", "codex", "--", BASH, "-c", text, *more),
+        world.command("command", "--client", "codex", "--", BASH, "-c", text),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=world.environment(**environment),
+        env=world.environment(**{"CODEX_TOOL_CALL_ID": CALL, **environment}),
     )
 
 
-def run(world: World, text: str, *more: str, **environment: str) -> tuple[int, bytes, bytes]:
-    running = start(world, text, *more, **environment)
+def run(world: World, text: str, **environment: str) -> tuple[int, bytes, bytes]:
+    running = start(world, text, **environment)
     out, err = running.communicate(timeout=30)
     return running.returncode, out, err
 
 
 def kept(world: World) -> list[Path]:
-    return sorted((world.root / "files" / ".pannier" / "spill").glob("*/*.txt"))
+    return sorted((world.root / "files" / ".pannier" / "spill").glob("*/*"))
 
 
-@pytest.mark.parametrize(
-    ("text", "status", "out"),
-    [
-        ("printf 'no newline'", 0, b"no newline"),
-        ("echo hi; exit 3", 3, b"hi\n"),
-        ("echo one; echo two >&2; echo three", 0, b"one\ntwo\nthree\n"),
-        ("no-such-command-here", 127, None),
-        ("cat; echo end", 0, b"end\n"),
-        ('echo "', 2, None),
-        ("printf '\\377\\0'", 0, b"\xff\0"),
-        ("true", 0, b""),
-    ],
-)
-def test_a_command_runs_as_it_would(
-    world: World, text: str, status: int, out: bytes | None
-) -> None:
-    """Status and output are its own, byte for byte, and so is an error of the shell's."""
-    found = run(world, text)
-    if out is None:
-        plain = subprocess.run([BASH, "-c", text], capture_output=True, stdin=subprocess.DEVNULL)
-        out = plain.stderr
-    assert found == (status, out, b"")
+def notes(world: World) -> list[Path]:
+    return list((world.root / "files" / ".pannier" / "calls").glob("*"))
+
+
+def told(world: World, call: str = CALL, response: str = "ok", **environment: str) -> Answer:
+    """What the hook answers when Codex tells of the call, of which it gives only a part."""
+    said: dict[str, object] = {"hook_event_name": "PostToolUse", "tool_name": "Bash"}
+    said |= {"tool_use_id": call, "tool_input": {"command": LARGE}, "tool_response": response}
+    return world.run("post-tool", "--client", "codex", stdin=said, **environment)
+
+
+# ------------------------------------------------------------------------- what the model is told
+
+
+def test_a_script_gets_its_output_and_its_model_the_path(world: World) -> None:
+    """Printed is every byte; the file has it as well, and a few words beside say where it is."""
+    assert run(world, f"{LARGE}; exit 4") == (4, PRINTED, b"")
+    [file] = kept(world)
+    assert file.read_bytes() == PRINTED
+    text = told(world).context
+    assert spilled_in(text) == (str(file), len(PRINTED))
+    assert f"\nWhat gave it begins so: {LARGE}\n" in text
+    assert len(text.replace(str(file), "")) < 500
+    assert notes(world) == []
+    assert told(world).out == b""
+
+
+def test_a_result_that_goes_to_the_model_is_replaced(world: World) -> None:
+    """Where no script computes with it, the model gets the ends and the path instead."""
+    run(world, LARGE, CODEX_TOOL_CALL_ID="call_1")
+    [file] = kept(world)
+    said = json.loads(told(world, "call_1", "1\n2\n").out)
+    assert said["decision"] == "block"
+    assert said["reason"].startswith("This is no error")
+    assert spilled_in(said["reason"]) == (str(file), len(PRINTED))
+    assert "\n1\n2\n3\n" in said["reason"]
+    assert said["reason"].endswith("19999\n20000\n")
+
+
+def test_what_is_short_stays(world: World) -> None:
+    """Up to what Codex shows its model nothing is kept or told; a lower threshold holds."""
+    text = f"{sys.executable} -c 'import os; os.write(1, b\"x\" * {module.SHOWN})'"
+    assert run(world, text) == (0, b"x" * module.SHOWN, b"")
+    assert (kept(world), told(world).out) == ([], b"")
+    run(world, f"{text}; echo")
+    assert len(kept(world)) == 1
+    low = {"PANNIER_CONTEXT": '{"spill_buffer":{"thresholds":{"Bash":5000}}}'}
+    run(world, "seq 1 2000", CODEX_TOOL_CALL_ID="exec-2", **low)
+    assert spilled_in(told(world, "exec-2", **low).context) is not None
+
+
+def test_a_part_that_the_client_gives_is_not_taken_for_all(world: World) -> None:
+    """What Codex itself cut is not kept as if it were the whole output."""
+    assert told(world, response="x" * 200_000).out == b""
     assert kept(world) == []
 
 
-def test_its_words_and_its_environment_are_its_own(world: World) -> None:
-    """What stands behind its text reaches it; ignored signals do not."""
-    status, out, _ = run(world, 'echo "$0 $1" "$MARK"; yes | head -n 1', "me", "too", MARK="a b")
-    assert (status, out) == (0, b"me too a b\ny\n")
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
-def test_a_signal_that_ended_it_is_told(world: World, number: signal.Signals) -> None:
-    """Whoever waits for the command sees what became of it."""
-    assert run(world, f"kill -{number.value} $$")[0] == -number
-
-
-def test_a_signal_reaches_it(world: World) -> None:
-    """Who ends the hook means the command: it may still say something."""
-    running = start(
-        world, "trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep .05; done"
-    )
-    assert running.stdout is not None
-    assert running.stdout.readline() == b"ready\n"
-    running.send_signal(signal.SIGTERM)
-    out, _ = running.communicate(timeout=10)
-    assert (running.returncode, out) == (7, b"caught\n")
-
-
-def test_a_long_output_is_kept_whole(world: World) -> None:
-    """The file has every byte; printed are its ends, with its path; the status stays."""
-    status, out, err = run(world, f"{LARGE}; exit 4")
+def test_a_result_of_another_tool_stays_in_a_script(world: World) -> None:
+    """The text of an MCP server's tool is kept; a script gets it as it is, a model its ends."""
+    said: dict[str, Any] = {"tool_name": "mcp__x__y", "tool_response": "x" * 60_000}
+    nested = world.run("post-tool", "--client", "codex", stdin={**said, "tool_use_id": "exec-9"})
     [file] = kept(world)
-    assert (status, err) == (4, b"")
-    assert file.read_bytes() == PRINTED
-    assert spilled_in(out.decode()) == (str(file), len(PRINTED))
-    assert len(out) < 4_000
-    assert out.endswith(b"19999\n20000\n")
+    assert spilled_in(nested.context) == (str(file), 60_000)
+    direct = world.run("post-tool", "--client", "codex", stdin={**said, "tool_use_id": "call_9"})
+    assert json.loads(direct.out)["decision"] == "block"
 
 
-def test_what_the_client_would_cut_is_kept(world: World) -> None:
-    """Codex shows 40,000 bytes, whatever the threshold is; a lower threshold holds."""
-    most = module.SHOWN
-    argv = [sys.executable, "-c", PRINTER]
-    assert _printed(world, [*argv, str(most)]) == b"x" * most
-    assert spilled_in(_printed(world, [*argv, str(most + 1)]).decode()) is not None
-    settings = '{"spill_buffer":{"thresholds":{"Bash":5000}}}'
-    low = _printed(world, [*argv, "5001"], PANNIER_CONTEXT=settings)
-    assert spilled_in(low.decode()) is not None
+def test_more_than_is_held_in_memory(world: World) -> None:
+    """Of several megabytes, too, all is passed on and kept."""
+    status, out, _ = run(world, "seq 1 600000")
+    [file] = kept(world)
+    assert (status, file.read_bytes()) == (0, out)
+    assert len(out) > 3 * module.HELD
+    assert spilled_in(told(world).context) == (str(file), len(out))
+
+
+BOUNDED = """
+import sys
+from pannier_hook import command as module
+from pannier_hook.options import Options, environment
+module.MOST = 50_000
+sys.exit(module.command(Options(environment()), sys.argv[1:]))
+"""
+
+
+def test_more_than_is_ever_kept(world: World) -> None:
+    """The file is bounded, the output is not, and the model is told how much is missing."""
+    words = world.command("command", "--client", "codex", "--", BASH, "-c", LARGE)
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDED, *words[words.index(str(HOOK)) + 1 :]],
+        stdout=subprocess.PIPE,
+        env=world.environment(PYTHONPATH=str(HOOK.parents[1]), CODEX_TOOL_CALL_ID=CALL),
+        check=True,
+    )
+    [file] = kept(world)
+    assert (done.stdout, file.read_bytes()) == (PRINTED, PRINTED[:50_000])
+    assert f"printed {len(PRINTED)} bytes; the first 50000 are kept" in told(world).context
+
+
+def test_reading_back_makes_no_other_file(world: World) -> None:
+    """What is read of a kept result is passed on as it is, and not kept again."""
+    run(world, LARGE)
+    [file] = kept(world)
+    assert run(world, f"sed -n 5,7p {file}", CODEX_TOOL_CALL_ID="exec-2")[1] == b"5\n6\n7\n"
+    assert run(world, f"cat {file}", CODEX_TOOL_CALL_ID="exec-3")[1] == PRINTED
+    assert kept(world) == [file]
 
 
 def test_switched_off_it_only_runs(world: World) -> None:
@@ -127,86 +166,60 @@ def test_switched_off_it_only_runs(world: World) -> None:
     assert kept(world) == []
 
 
-def test_output_is_passed_on_while_it_runs(world: World) -> None:
-    """Somebody may be waiting for a line: after a second it comes, whatever is still to come."""
-    running = start(world, f"echo now; read -r _ <{world.home}/fifo; {LARGE}")
+@pytest.mark.parametrize("call", [CALL, "", "../x"])
+def test_what_cannot_be_kept_is_passed_on(world: World, call: str) -> None:
+    """The agent gets all of it, nobody waits for a note, and the sidecar is told why."""
+    if call == CALL:
+        (world.root / "files" / ".pannier").mkdir()
+        (world.root / "files" / ".pannier" / "spill").write_text("not a folder")
+    assert run(world, LARGE, CODEX_TOOL_CALL_ID=call) == (0, PRINTED, b"")
+    assert len(world.errors()) == 1
+    assert notes(world) == []
+    assert told(world, call).out == b""
+
+
+def test_a_note_that_is_never_written_is_not_waited_for(world: World) -> None:
+    """The hook gives up soon, and the result stays as it is."""
+    world.write(f"files/.pannier/calls/{CALL}", "")
+    answer = told(world)
+    assert answer.out == b""
+    assert "takes too long" in answer.err
+
+
+# ----------------------------------------------------------------------- that nothing of it changes
+
+
+def test_output_is_passed_on_at_once(world: World) -> None:
+    """A line is there when it is printed, also behind much that is kept; at the end all is."""
     os.mkfifo(world.home / "fifo")
-    assert running.stdout is not None
-    assert running.stdout.readline() == b"now\n"
-    (world.home / "fifo").write_text("go\n")
-    out, _ = running.communicate(timeout=20)
-    [file] = kept(world)
-    assert file.read_bytes() == b"now\n" + PRINTED
-    assert spilled_in(out.decode()) == (str(file), len(PRINTED) + 4)
-
-
-IMPATIENT = """
-import sys
-from pannier_hook import command as module
-from pannier_hook.options import Options, environment
-module.QUIET = 0.5
-sys.exit(module.command(Options(environment()), sys.argv[1:]))
-"""
-
-
-def test_what_goes_on_and_on_is_passed_on(world: World) -> None:
-    """A server that has printed much is still heard, and at its end all of it is in the file."""
-    os.mkfifo(world.home / "fifo")
-    script = f"{LARGE}; read -r _ <{world.home}/fifo; echo served; {LARGE}"
-    words = world.command("command", "--client", "codex", "--", BASH, "-c", script)
-    running = subprocess.Popen(
-        [sys.executable, "-c", IMPATIENT, *words[words.index(str(HOOK)) + 1 :]],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        env=world.environment(PYTHONPATH=str(HOOK.parents[1])),
-    )
+    running = start(world, f"echo now; {LARGE}; echo then; read -r _ <{world.home}/fifo; {LARGE}")
     assert running.stdout is not None
     seen = b""
-    while b"The command goes on" not in seen:
+    while not seen.endswith(b"\nthen\n"):
         seen += running.stdout.readline()
-    assert seen.startswith(PRINTED[:500])
-    assert len(seen) < 3_000
+    assert seen == b"now\n" + PRINTED + b"then\n"
     (world.home / "fifo").write_text("go\n")
-    assert running.stdout.readline() == b"served\n"
-    rest = running.stdout.read()
-    assert running.wait(20) == 0
+    assert running.stdout.read() == PRINTED
     [file] = kept(world)
-    whole = PRINTED + b"served\n" + PRINTED
-    assert file.read_bytes() == whole
-    assert rest.startswith(PRINTED)
-    assert spilled_in(rest.decode()) == (str(file), len(whole))
+    assert file.read_bytes() == seen + PRINTED
 
 
 def test_processes_that_it_left_are_not_waited_for(world: World) -> None:
-    """A server in the background keeps nobody waiting, whether it prints or not."""
-    began = time.monotonic()
-    status, out, _ = run(world, "sleep 20 & echo started")
-    assert (status, out) == (0, b"started\n")
-    status, _, _ = run(world, "(while sleep .05; do echo still; done) & echo started")
-    assert status == 0
-    assert time.monotonic() - began < 10
-
-
-def test_reading_back_makes_no_other_file(world: World) -> None:
-    """Of a kept result any part can be read; for all of it the same file stands."""
-    run(world, LARGE)
+    """The file is there when the command has ended, though its server goes on printing."""
+    running = start(world, f"{LARGE}; (while sleep .05; do echo still; done) & echo $!")
+    assert running.stdout is not None
+    assert running.stdout.read(len(PRINTED)) == PRINTED
+    server = int(next(line for line in running.stdout if line != b"still\n"))
+    assert running.wait(timeout=20) == 0
+    until = time.monotonic() + 10
+    while not (answer := told(world)).out and time.monotonic() < until:
+        time.sleep(0.02)
     [file] = kept(world)
-    assert run(world, f"sed -n 5,7p {file}")[1] == b"5\n6\n7\n"
-    out = run(world, f"cat {file}")[1]
-    assert spilled_in(out.decode()) == (str(file), len(PRINTED))
-    assert len(out) < 4_000
-    assert kept(world) == [file]
-    run(world, f"echo; cat {file}")
-    [other] = {*kept(world)} - {file}
-    assert other.read_bytes() == b"\n" + PRINTED
-
-
-def test_what_cannot_be_kept_is_passed_on(world: World) -> None:
-    """The agent gets all of it, and the sidecar is told why."""
-    (world.root / "files").rmdir()
-    (world.root / "files").write_text("not a folder")
-    assert run(world, LARGE) == (0, PRINTED, b"")
-    assert len(world.errors()) == 1
+    assert spilled_in(answer.context) == (str(file), file.stat().st_size)
+    assert file.read_bytes().startswith(PRINTED)
+    assert running.stdout.readline() == b"still\n"
+    os.kill(server, signal.SIGTERM)
+    running.stdout.read()
 
 
 def test_nobody_listens(world: World) -> None:
@@ -218,18 +231,34 @@ def test_nobody_listens(world: World) -> None:
         assert running.wait(timeout=20) == -signal.SIGPIPE
     finally:
         running.kill()
-    assert kept(world) == []
 
 
 def test_fifty_megabytes_take_little_memory(world: World) -> None:
-    """The output goes by; the hook holds no more than what is shown."""
-    text = "seq 1 6400000"
-    peak = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=-3);"
-    peak += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    argv = [sys.executable, "-c", peak, *world.command("command", "--", BASH, "-c", text)]
-    done = subprocess.run(argv, capture_output=True, env=world.environment(), check=True)
-    assert int(done.stdout) < 40_000
+    """The output goes by; no more is held than a bounded part."""
+    os.mkfifo(world.home / "fifo")
+    running = start(world, f"seq 1 6400000; echo end; read -r _ <{world.home}/fifo")
+    assert running.stdout is not None
+    last = b""
+    while not last.endswith(b"end\n"):
+        last = running.stdout.readline()
+    [reader] = [
+        folder
+        for folder in Path("/proc").glob("[0-9]*")
+        if _text(folder / "comm") == "pannier-hook\n"
+        and str(world.root) in _text(folder / "cmdline")
+    ]
+    [peak] = [line for line in _text(reader / "status").splitlines() if line.startswith("VmHWM")]
+    assert int(peak.split()[1]) < 40_000
+    (world.home / "fifo").write_text("go\n")
+    running.communicate(timeout=20)
     assert kept(world)[0].stat().st_size > 50_000_000
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def test_a_broken_hook_runs_the_command(tmp_path: Path) -> None:
@@ -246,66 +275,171 @@ def test_a_broken_hook_runs_the_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (5, b"ran\n")
 
 
-def test_the_text_of_a_command_names_no_process(world: World) -> None:
-    """Who looks for a server by its words finds the server, not the hook."""
-    text = 'cat /proc/$PPID/cmdline; echo; echo "é$0$1"'
-    argv = world.command("command", "--client", "codex", "--", BASH, "-c", "me", "too")
-    environment = world.environment(PANNIER_COMMAND=text.replace("é", "\udcff"))
-    done = subprocess.run(argv, capture_output=True, env=environment, check=True)
-    words, said = done.stdout.splitlines()
-    assert words == b"".join(word.encode() + b"\0" for word in argv)
-    assert said == b"\xffmetoo"
-
-
-def _printed(world: World, argv: Sequence[str], **environment: str) -> bytes:
-    return subprocess.run(
-        world.command("command", "--client", "codex", "--", *argv),
-        capture_output=True,
-        env=world.environment(**environment),
-        check=True,
-    ).stdout
-
-
 # ------------------------------------------------------------------- how Codex's commands get there
+
+DRIVER = """
+import json, subprocess, sys
+process = subprocess.Popen(
+    sys.argv[1:], stdin=-3, stdout=-1, stderr=-1, start_new_session=True
+)
+out, err = process.communicate(timeout=30)
+print(json.dumps([process.returncode, (out + err).decode("utf-8", "surrogateescape")]))
+"""
+"""Starts a command as Codex does: two pipes, a session of its own."""
+
+
+class Codex:
+    """A program of that name, and the hook that its commands find."""
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self.world = world
+        self.program = folder / "codex"
+        self.program.symlink_to(Path(sys.executable).resolve())
+        self.hook = folder / "hook"
+        words = world.command("command", "--client", "codex")
+        self.hook.write_text(f'#!/bin/sh\nshift 3\nexec {" ".join(words)} "$@"\n')
+        self.hook.chmod(0o755)
+        text = CODEX.baked[COMMAND]
+        assert isinstance(text, str)
+        self.file = folder / "command.bash"
+        self.file.write_text(text.replace("/usr/local/bin/pannier-hook", str(self.hook)))
+
+    def run(self, *argv: str, ours: bool = True, **environment: str) -> tuple[int, str]:
+        """Status and output of a command, with or without us."""
+        given = self.world.environment(CODEX_TOOL_CALL_ID=CALL, **environment)
+        done = subprocess.run(
+            [str(self.program), "-IS", "-c", DRIVER, *argv],
+            capture_output=True,
+            check=True,
+            env={**given, "BASH_ENV": str(self.file)} if ours else given,
+            cwd=self.world.home,
+        )
+        status, out = json.loads(done.stdout)
+        return status, out
 
 
 @pytest.fixture
-def bash(world: World, tmp_path: Path) -> dict[str, str]:
-    """The environment of Codex's commands; the hook that they call tells its words."""
-    hook = tmp_path / "hook"
-    hook.write_text('#!/bin/sh\nprintf \'<%s>\' "$@" "$PANNIER_COMMAND"\n')
-    hook.chmod(0o755)
-    text = CODEX.baked[COMMAND]
-    assert isinstance(text, str)
-    file = tmp_path / "command.bash"
-    file.write_text(text.replace("/usr/local/bin/pannier-hook", str(hook)))
-    return world.environment(BASH_ENV=str(file), CODEX_TOOL_CALL_ID="exec-1")
-
-
-def _codex(environment: dict[str, str], *argv: str) -> str:
-    return subprocess.run([BASH, *argv], capture_output=True, text=True, env=environment).stdout
-
-
-def test_commands_of_codex_run_beneath_the_hook(bash: dict[str, str]) -> None:
-    """With the same shell, the same text and the same words."""
-    before = "<command><--client><codex><-->"
-    assert _codex(bash, "-c", "echo 'a  b'") == f"{before}<{BASH}><-c><{BASH}><echo 'a  b'>"
-    assert _codex(bash, "-c", "echo", "me", "1 2") == f"{before}<{BASH}><-c><me><1 2><echo>"
+def codex(world: World, tmp_path: Path) -> Codex:
+    return Codex(world, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "change",
+    "text",
     [
-        {"CODEX_TOOL_CALL_ID": ""},
-        {"PANNIER_CONTEXT": '{"pruning":{"protect_recent":1},"spill_buffer":{"enabled":false}}'},
+        LARGE,
+        "printf 'no newline'",
+        "printf '\\377\\0'",
+        "echo $?",
+        "echo hi; exit 3",
+        "no-such-command-here",
+        'echo "',
+        "cat; echo end",
+        "cat <<E\n$((1 + 1))\nE",
+        "kill -9 $$",
+        "kill -SEGV $$",
+        "trap 'echo caught; exit 7' TERM; kill $$; echo no",
+        "trap 'echo bye' EXIT; seq 1 20000 | head -n 1; echo ${PIPESTATUS[*]}",
+        "yes | head -n 1",
+        "echo a; sleep 60 & kill -- -$$; echo after",
+        "trap 'kill -- -$$' EXIT; sleep 60 & echo a",
+        "sleep 0 & wait; echo $?; jobs -l; wait -n; echo $?",
+        'true & [ "$(jobs -p)" = $! ] && wait $!; echo $?',
+        'ps -o sid=,pgid= -p $$ | grep -c "$$.*$$"',
+        "ps -o args= -p $$; ps -o args= --ppid $$ | wc -l",
+        "bash -c 'seq 1 20000' | wc -l; echo $(bash -c 'seq 1 20000') | wc -c",
+        "bash -ec 'seq 1 20000; false; echo no'",
+        "bash -xc 'echo traced' 2>&1",
+        "sh -c \"bash -c 'seq 1 20000' | wc -l\"",
+        "exec 2>&1; echo one; echo two >&2; echo three",
+        "env | sort; echo $SHLVL $- $0 $#; shopt; set -o; trap; ulimit -a; umask",
+        "declare -F; declare -p | grep -i -e pannier -e parent",
+        "pgrep -c -f by-these-very-words",
+        "ls /proc/self/fd; readlink /proc/self/fd/0",
+        f": {'é' * 65_400}; echo ok",
+        f": {'é' * 65_528}; echo ok",
     ],
 )
-def test_others_do_not(bash: dict[str, str], change: dict[str, str]) -> None:
-    """What is no command of an agent's, and any where it is switched off."""
-    assert _codex({**bash, **change}, "-c", "echo plain ${BASH_ENV-unset}") == "plain unset\n"
+def test_a_command_gives_what_it_would_without_us(codex: Codex, text: str) -> None:
+    """Its status and its output, byte for byte, whatever it asks of itself and of its group."""
+    assert codex.run(BASH, "-c", text) == codex.run(BASH, "-c", text, ours=False)
+    assert codex.world.errors() == []
 
 
-def test_without_a_hook_commands_run(bash: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "argv",
+    [
+        (BASH, "-ec", "seq 1 20000; false; echo no"),
+        (BASH, "-uo", "pipefail", "-c", "echo $- $SHELLOPTS; false | true"),
+        (BASH, "-c", 'echo "$0 $1 $2"', "me", "1 2", ""),
+        ("/bin/sh", "-c", "bash -c 'seq 1 20000' | wc -l"),
+        ("/bin/sh", "-c", "x=$(bash -c 'seq 1 20000'); echo ${#x}"),
+        ("/bin/sh", "-c", "bash -c 'seq 1 20000; echo e >&2' 2>/dev/null"),
+        ("/bin/sh", "-c", "bash -ec 'seq 1 20000; false; echo no'"),
+        (BASH, "-c", f"exec {BASH} -c 'seq 1 20000; exit 3'"),
+    ],
+)
+def test_so_does_any_other_way_to_start_one(codex: Codex, argv: tuple[str, ...]) -> None:
+    """Flags, words, another shell, and shells beneath another shell."""
+    assert codex.run(*argv) == codex.run(*argv, ours=False)
+    assert codex.world.errors() == []
+
+
+def test_what_leaves_the_session_is_not_waited_for(codex: Codex) -> None:
+    """`setsid` returns at once for the leader of a group, which a command of Codex's is."""
+    os.mkfifo(codex.world.home / "fifo")
+    text = f"import subprocess; subprocess.run({[BASH, '-c', 'setsid cat fifo']}, "
+    text += "stdin=-3, stdout=-1, stderr=-2, start_new_session=True, timeout=20)"
+    text = text.replace("subprocess.run(", "p = subprocess.Popen(").replace(", timeout=20", "")
+    text = text.replace("stderr=-2", "stderr=-1") + "; print(p.wait(20))"
+    done = subprocess.run(
+        [str(codex.program), "-IS", "-c", text],
+        stdout=subprocess.PIPE,
+        env=codex.world.environment(CODEX_TOOL_CALL_ID=CALL, BASH_ENV=str(codex.file)),
+        cwd=codex.world.home,
+        check=True,
+    )
+    (codex.world.home / "fifo").write_text("over\n")
+    assert done.stdout == b"0\n"
+
+
+def test_commands_of_codex_are_kept(codex: Codex) -> None:
+    """A command that Codex starts has the reader."""
+    assert codex.run(BASH, "-c", LARGE) == (0, PRINTED.decode())
+    assert [file.read_bytes() for file in kept(codex.world)] == [PRINTED]
+
+
+@pytest.mark.parametrize(
+    ("argv", "change"),
+    [
+        ((BASH, "-c", LARGE), {"CODEX_TOOL_CALL_ID": ""}),
+        ((BASH, "-c", LARGE), {"PANNIER_CONTEXT": '{"spill_buffer":{"enabled":false}}'}),
+        ((BASH, "-ec", LARGE), {}),
+        (("/bin/sh", "-c", f"{BASH} -c '{LARGE}'; true"), {}),
+        (("/bin/sh", "-c", f"exec {BASH} -c '{LARGE}' 2>&1"), {}),
+    ],
+)
+def test_others_are_left_alone(codex: Codex, argv: tuple[str, ...], change: dict[str, str]) -> None:
+    """What is no command of an agent's, or not as Codex starts it, or switched off."""
+    codex.hook.write_text("#!/bin/sh\necho hook\n")
+    given = {"CODEX_TOOL_CALL_ID": CALL, **change}
+    done = subprocess.run(
+        [str(codex.program), "-IS", "-c", DRIVER, *argv],
+        capture_output=True,
+        check=True,
+        env=codex.world.environment(BASH_ENV=str(codex.file), **given),
+    )
+    assert json.loads(done.stdout) == [0, PRINTED.decode()]
+
+
+def test_who_is_not_codex_is_left_alone(codex: Codex) -> None:
+    """A program of the agent's that starts bash with Codex's environment."""
+    codex.hook.write_text("#!/bin/sh\necho hook\n")
+    given = codex.world.environment(CODEX_TOOL_CALL_ID=CALL, BASH_ENV=str(codex.file))
+    words = [BASH, "-c", "echo plain ${BASH_ENV-unset}"]
+    assert subprocess.run(words, capture_output=True, env=given).stdout == b"plain unset\n"
+
+
+def test_without_a_hook_commands_run(codex: Codex) -> None:
     """Whatever is missing, an agent runs."""
-    (tmp_path / "hook").unlink()
-    assert _codex(bash, "-c", "echo plain") == "plain\n"
+    codex.hook.unlink()
+    assert codex.run(BASH, "-c", "echo plain") == (0, "plain\n")

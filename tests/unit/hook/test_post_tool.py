@@ -39,6 +39,9 @@ def told(client: str, output: object, **more: object) -> dict[str, object]:
     elif client == "gemini":
         said |= {"tool_name": "run_shell_command"}
         said["tool_response"] = {"llmContent": output, "returnDisplay": "d" * 300_000}
+    elif client == "codex":
+        # Of "Bash" it gives a part: test_command.py.
+        said |= {"tool_name": "shell", "tool_response": output}
     else:
         said["tool_response"] = output
     return {**said, **more}
