@@ -38,7 +38,7 @@ async def compact(
         return False
     base = marks_of(state.values)
     size = budget(context.settings, profile_of(model or writer))
-    now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), 0))
+    now = weigh(messages, base, context.scale(session) or scale_of(view(messages, base), None))
     problems: list[Exception] = []
     means = replace(context.means(size, writer), problem=problems.append).beside(now)
     new = await asked_without_waiting(compaction(now, means, least=1))

@@ -96,8 +96,10 @@ def weigh(
     return Weighed(messages, marks, seen, used, scale)
 
 
-def scale_of(seen: View, fixed: int) -> Scale:
+def scale_of(seen: View, fixed: int | None) -> Scale:
     """By what the provider counted for the request that its last answer in the view answers.
+    `fixed`: None where nobody knows the system prompt and the tools; they are what was counted
+    beyond the messages.
 
     That request had the marks of now: they change with an answer only.
     """
@@ -106,10 +108,11 @@ def scale_of(seen: View, fixed: int) -> Scale:
         if seen.start + place <= seen.changed:
             break
         if isinstance(one, AIMessage) and (usage := one.usage_metadata):
-            before = fixed + tokens.of_messages(seen.lead) + sum(seen.sizes[:place])
+            said = tokens.of_messages(seen.lead) + sum(seen.sizes[:place])
             counted = _counted(usage)
-            return Scale(fixed, calibrated(before, counted), exact=counted > 0)
-    return Scale(fixed)
+            rest = max(0, counted - said) if fixed is None else fixed
+            return Scale(rest, calibrated(rest + said, counted), exact=counted > 0)
+    return Scale(fixed or 0)
 
 
 def _counted(usage: UsageMetadata) -> int:

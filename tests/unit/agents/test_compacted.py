@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 from langgraph.checkpoint.memory import InMemorySaver
 
 from pannier.clients.transcript import After, Message
@@ -19,6 +20,7 @@ from pannier_agents import (
     compact,
     memory_middleware,
     rollback,
+    tokens,
 )
 from pannier_agents.errors import SummaryError
 from pannier_agents.settings import Compaction
@@ -45,6 +47,7 @@ class Agents:
         self.saver = InMemorySaver()
         self.model = FakeModel(asked=[], answer=answer)
         self.summarizer = FakeModel(asked=[], answer=say("It was about mugs."))
+        self.prompt = ""
         self.begin()
 
     def begin(self) -> None:
@@ -54,7 +57,12 @@ class Agents:
         )
         [self.context] = [one for one in middleware if isinstance(one, Context)]
         self.agent: Any = create_agent(
-            self.model, [], middleware=middleware, state_schema=ThreadState, checkpointer=self.saver
+            self.model,
+            [],
+            system_prompt=self.prompt or None,
+            middleware=middleware,
+            state_schema=ThreadState,
+            checkpointer=self.saver,
         )
 
     async def say(self, text: str) -> None:
@@ -182,6 +190,33 @@ def test_a_compaction_without_a_turn(folders: Folders) -> None:
     assert [one.kind for one in branch(folders)][-4:] == ["compaction", "memory", "text", "text"]
     assert branch(folders)[-4].text == "It was about mugs."
     assert len(memories(agents.model.asked[-1])) == 1
+
+
+def test_a_compaction_in_another_process(folders: Folders) -> None:
+    """It keeps as much of the history as one in the process of the turn would, which knows the
+    system prompt: what the provider counted beyond the messages is taken for it."""
+    prompt = "Be brief. " * 300
+
+    def answer(asked: list[BaseMessage]) -> AIMessage:
+        count = tokens.of_messages(asked)
+        usage = UsageMetadata(input_tokens=count, output_tokens=1, total_tokens=count + 1)
+        return AIMessage("ok", usage_metadata=usage)
+
+    async def kept(begin_anew: bool) -> int:
+        agents = Agents(folders, answer=answer)
+        agents.prompt = prompt
+        agents.begin()
+        for number in range(6):
+            await agents.say(f"{number} {'mug ' * 150}")
+        if begin_anew:
+            agents.begin()
+        assert await compact(agents.agent, "a", agents.context)
+        asked = len(agents.model.asked)
+        await agents.say("more")
+        [sent] = agents.model.asked[asked:]
+        return len(sent)
+
+    assert asyncio.run(kept(True)) == asyncio.run(kept(False))
 
 
 def test_a_turn_that_fails_after_it(folders: Folders) -> None:
