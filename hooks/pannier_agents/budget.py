@@ -21,7 +21,9 @@ _SUMMARY_SHARE = 8
 _STEP_PERCENT = 10
 _GAIN_PERCENT = 5
 _MOST_DOUBLINGS = 3
-_BOUNDS = 0.5, 4.0
+_BOUNDS = 2 / 3, 2.0
+"""An estimate is hardly ever further off. A count that is leaves out something, such as what was in
+a cache, or is the sum of several requests."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from langchain_core.messages import (
     message_to_dict,
 )
 
+from pannier_agents.arguments import with_arguments
 from pannier_agents.cutting import callers
 
 MARK = "pannier"
@@ -75,11 +76,12 @@ def last_said(messages: Sequence[AnyMessage]) -> str:
 
 
 def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """The messages, each with an id, and each tool call with a result: one that got none is given
-    one that says so. The very same messages where nothing is amiss.
+    """The messages, each with an id, and each tool call with a result, one that got none with one
+    that says so, and with arguments that are an object. The very same messages where nothing is
+    amiss.
 
-    A provider refuses a history with a call that has no result. A text that was put in as it is has
-    no id in a DeltaChannel.
+    A provider refuses a history with a call that has no result, or no JSON. A text that was put in
+    as it is has no id in a DeltaChannel.
     """
     caller = callers(messages)
     answered = {
@@ -89,6 +91,8 @@ def mended(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     }
     whole: list[AnyMessage] = []
     for index, message in enumerate(messages):
+        if isinstance(message, AIMessage) and message.invalid_tool_calls:
+            message = with_arguments(message, lambda one: one)
         whole.append(message if message.id else message.model_copy(update={"id": str(uuid4())}))
         # The calls of the last message are about to be made.
         if not isinstance(message, AIMessage) or index == len(messages) - 1:

@@ -5,6 +5,7 @@ A pruned result is never longer than before, and pruning it again changes nothin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,7 @@ _LEAST_ROOM = 60
 """Characters of head and tail below which a text is better cleared."""
 _CLEARED = "[To save room this was taken out: "
 _LONGEST_NOTE = 1_000
+_KEPT = re.compile(r"(/[\w.-]+)*/files/\.pannier/spill/[a-z0-9_.-]+/\d{8}T\d{6}Z-[a-z0-9_-]+\.txt")
 _WORTH = 2
 """A text gives way to a note that has at most one part in so many of its length."""
 
@@ -41,11 +43,18 @@ def cleared(text: str) -> str:
     """A note in the place of a text; the text, where that would not be much shorter."""
     if is_cleared(text):
         return text
-    spilled = spilled_in(text)
-    where = f"it is in the file {spilled[0]}" if spilled else "run the call again"
+    kept = kept_in(text)
+    where = f"it is in the file {kept[0]}" if kept else "run the call again"
     note = f"{_CLEARED}{len(text):,} characters stood here. If you need it, {where}.]"
     fits = len(note) <= _LONGEST_NOTE and len(note) * _WORTH <= len(text)
     return note if fits else text
+
+
+def kept_in(text: str) -> tuple[str, int] | None:
+    """The path and the size that the note of a spilled result names. A tool may give a text that
+    looks like one: what it names has to be the path of a kept result, and can say nothing else."""
+    found = spilled_in(text)
+    return found if found and _KEPT.fullmatch(found[0]) else None
 
 
 def is_cleared(text: str) -> bool:

@@ -14,9 +14,8 @@ from pannier_agents import tokens
 from pannier_agents.budget import Budget
 from pannier_agents.messages import is_injected, is_summary
 from pannier_agents.planning import Weighed, staying
-from pannier_agents.pruning import is_cleared, text_of
+from pannier_agents.pruning import is_cleared, kept_in, text_of
 from pannier_agents.view import request, task
-from pannier_hook.spillnote import spilled_in
 
 _MOST = 200
 """Of the pruned and of the spilled results the newest are named."""
@@ -113,7 +112,7 @@ def _pruned(now: Weighed) -> Iterator[dict[str, Any]]:
 
 def _spilled(messages: Sequence[BaseMessage]) -> Iterator[dict[str, Any]]:
     for one in messages:
-        if isinstance(one, ToolMessage) and (found := spilled_in(text_of(one.content))):
+        if isinstance(one, ToolMessage) and (found := kept_in(text_of(one.content))):
             path, size = found
             yield {**_call(one), "path": path[:_LONGEST_NAME], "bytes": size}
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from pannier_agents.blocks import is_media, kind_of
+from pannier_agents.arguments import with_arguments
+from pannier_agents.blocks import is_media
+from pannier_agents.cutting import calls
 from pannier_agents.memo import Memo
 from pannier_agents.pruning import trimmed, with_texts
 
@@ -32,8 +34,8 @@ def _shortener(longest: int, media: bool) -> Memo[BaseMessage]:
 
     def shorten(message: BaseMessage) -> BaseMessage:
         short = with_texts(message if media else _without_media(message), change)
-        if isinstance(short, AIMessage) and short.tool_calls:
-            return _with_arguments(short, change, longest * _ARGUMENTS)
+        if isinstance(short, AIMessage) and any(calls(short)):
+            return with_arguments(short, lambda one: _arguments(one, change, longest * _ARGUMENTS))
         return short
 
     return Memo(shorten)
@@ -47,18 +49,6 @@ def _without_media(message: BaseMessage) -> BaseMessage:
     return (
         message if content == message.content else message.model_copy(update={"content": content})
     )
-
-
-def _with_arguments(message: AIMessage, change: Callable[[str], str], most: int) -> AIMessage:
-    """The message with the arguments of its calls made short, wherever they stand."""
-    calls = [one | {"args": _arguments(one["args"], change, most)} for one in message.tool_calls]
-    if calls == message.tool_calls:
-        return message
-    content: Any = message.content
-    if isinstance(content, list):
-        args = {one["id"]: one["args"] for one in calls}
-        content = [_block(one, args) for one in content]
-    return message.model_copy(update={"tool_calls": calls, "content": content})
 
 
 def _arguments(args: dict[str, Any], change: Callable[[str], str], most: int) -> dict[str, Any]:
@@ -77,15 +67,3 @@ def _texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {name: _texts(one, change) for name, one in value.items()}
     return value
-
-
-def _block(block: Any, args: Mapping[str | None, Any]) -> Any:
-    """A block of content that says a call again, in a provider's form."""
-    if kind_of(block) == "tool_use" and block.get("id") in args:
-        return block | {"input": args[block["id"]]}
-    if kind_of(block) == "tool_call" and block.get("id") in args:
-        return block | {"args": args[block["id"]]}
-    if kind_of(block) == "function_call" and block.get("call_id") in args:
-        said = json.dumps(args[block["call_id"]], ensure_ascii=False, default=str)
-        return block | {"arguments": said}
-    return block

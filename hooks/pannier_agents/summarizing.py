@@ -35,6 +35,14 @@ _TOO_LONG = (
     "input token count",
     "request_too_large",
     "exceeds the available context",
+    "exceeds model's maximum",
+    "exceeded model token limit",
+    "maximum prompt length",
+    "maximum model length",
+    "range of input length",
+    "reduce the length",
+    "too many tokens: size limit",
+    "`inputs` tokens + `max_new_tokens`",
 )
 _WHY_IT_ENDED = ("stop_reason", "finish_reason")
 """Members of an answer's metadata, by provider."""
@@ -122,7 +130,8 @@ def is_too_long(problem: Exception) -> bool:
     """Whether a provider refused a request for its length."""
     if isinstance(problem, ContextOverflowError):
         return True
-    if getattr(problem, "status_code", 400) not in _BAD_REQUEST:
+    status = getattr(problem, "status_code", None)
+    if status is not None and status not in _BAD_REQUEST:
         return False
     said = str(problem).lower()
     return any(one in said for one in _TOO_LONG)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
+from pannier_agents import tokens
 from pannier_agents.messages import mended
+from pannier_agents.shortening import shortened
 from pannier_agents.state import merge
 
 
@@ -63,3 +67,46 @@ def test_whatever_was_lost(course: list[str]) -> None:
     assert unanswered(whole) == []
     assert len(whole) == len(history) + course.count("lost")
     assert list(map(id, mended(whole))) == list(map(id, whole))
+
+
+BROKEN = '{"text": "' + "the crates on the quay " * 4_000
+
+
+def broken(args: str, *, form: str = "") -> AIMessage:
+    """A call whose arguments are no JSON object; `form`: of a block that says it, too."""
+    blocks: dict[str, dict[str, object]] = {
+        "invalid_tool_call": {"id": "c", "name": "look", "args": args},
+        "function_call": {"call_id": "c", "name": "look", "arguments": args},
+        "tool_use": {"id": "c", "name": "look", "input": {}},
+    }
+    calls = [{"name": "look", "args": args, "id": "c", "error": "", "type": "invalid_tool_call"}]
+    content: list[str | dict[str, object]] = [{"type": form, **blocks[form]}] if form else []
+    return AIMessage(content or "", id="a", invalid_tool_calls=calls)
+
+
+@pytest.mark.parametrize("form", ["", "invalid_tool_call", "function_call", "tool_use"])
+@pytest.mark.parametrize("args", [BROKEN, "", "[1]", "null"])
+def test_arguments_that_could_not_be_read(args: str, form: str) -> None:
+    """They become an object, wherever they stand, which holds what was said; once."""
+    person = HumanMessage("and now?", id="2")
+    whole = mended([HumanMessage("go", id="1"), broken(args, form=form), person])
+    assert isinstance(whole[1], AIMessage)
+    [call] = whole[1].invalid_tool_calls
+    assert json.loads(str(call["args"])) == {"unreadable": args}
+    for block in whole[1].content:
+        assert isinstance(block, dict)
+        said = block.get("args") or block.get("arguments") or json.dumps(block.get("input"))
+        assert json.loads(str(said)) == {"unreadable": args}
+    assert [type(one) for one in whole[2:]] == [ToolMessage, HumanMessage]
+    assert list(map(id, mended(whole))) == list(map(id, whole))
+
+
+@pytest.mark.parametrize("args", [BROKEN, json.dumps({"text": BROKEN})])
+def test_arguments_that_are_too_long(args: str) -> None:
+    """The last resort makes them short, whether they could be read or not."""
+    short = shortened(broken(args), 500, media=True)
+    assert isinstance(short, AIMessage)
+    said = str(short.invalid_tool_calls[0]["args"])
+    assert len(said) <= 1_100
+    assert isinstance(json.loads(said), dict)
+    assert tokens.of_message(short) < 500

@@ -119,7 +119,7 @@ def test_images_and_failures_are_named() -> None:
 
 
 class Refused(Exception):
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int | None, text: str) -> None:
         super().__init__(text)
         self.status_code = status
 
@@ -130,6 +130,14 @@ TOO_LONG = [
     Refused(400, "Error code: 400 - {'error': {'code': 'context_length_exceeded'}}"),
     Refused(413, "request_too_large"),
     ValueError("The input token count (1200000) exceeds the maximum number of tokens allowed"),
+    Refused(None, "This model's maximum prompt length is 131072 but the request contains 140000"),
+    Refused(400, "too many tokens: size limit exceeded by 12 tokens. Try using shorter inputs"),
+    Refused(400, "The prompt (length 8100) is longer than the maximum model length of 8000"),
+    Refused(422, "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000"),
+    Refused(400, "Range of input length should be [1, 129024]"),
+    Refused(400, "Your request exceeded model token limit: 262144"),
+    Refused(400, "Input length (9000) exceeds model's maximum length (8192)"),
+    Refused(400, "Please reduce the length of the messages or completion."),
 ]
 
 

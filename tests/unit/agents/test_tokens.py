@@ -201,7 +201,7 @@ def test_any_budget(window: int, percent: int, reserve: int) -> None:
 
 @pytest.mark.parametrize(
     ("estimated", "reported", "factor"),
-    [(100, None, 1), (0, 50, 1), (100, 0, 1), (100, 150, 1.5), (100, 10, 0.5), (100, 9_000, 4)],
+    [(100, None, 1), (0, 50, 1), (100, 0, 1), (100, 150, 1.5), (100, 10, 2 / 3), (100, 9_000, 2)],
 )
 def test_what_a_provider_counts(estimated: int, reported: int | None, factor: float) -> None:
     """It scales the estimate, within bounds: a count that cannot be does no harm."""
