@@ -134,8 +134,9 @@ def test_reasoning_from_before_the_memory(folders: Folders) -> None:
     thought = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
     said = AIMessage([thought, {"type": "text", "text": "Yes."}])
     model, saver = FakeModel(asked=[], answer=lambda _: said.model_copy()), InMemorySaver()
-    create_agent(model, checkpointer=saver).invoke({"messages": "one"}, thread("a"))
-    agent: Any = create_agent(
+    agent: Any = create_agent(model, checkpointer=saver)
+    agent.invoke({"messages": "one"}, thread("a"))
+    agent = create_agent(
         model, middleware=memory_middleware(group=folders.group()), checkpointer=saver
     )
     for text in ("two", "three"):
