@@ -1,9 +1,9 @@
-"""A command of the agent's of which all that it prints is kept in a file when that is long.
+"""Keeps in a file what a command of the agent's prints, when that is long.
 
-For a client that gives its hooks only a part of what a command printed (Codex). This process
-becomes the command, so its number, group, session, status and signals are its own. What it prints
-goes through a reader, which passes each byte on at once and says nothing of its own: the hook of
-the client's event does, by what the reader leaves in a note (`commandcalls`).
+For a client that gives its hooks only a part of it (Codex). The command's own shell asks for a
+reader and puts the reader's pipe in the place of its output, so it stays what it is: its number,
+group, session, children and status are its own. The reader passes each byte on at once and says
+nothing: the hook of the client's event does, by what the reader leaves in a note (`commandcalls`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import select
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import NoReturn
 
     from .options import Options
     from .tools import SpillSettings
@@ -31,91 +30,49 @@ MOST = 256 << 20
 TOOL = "Bash"
 """What Codex calls its tool for commands in its hooks."""
 
-_TEXT = b"PANNIER_COMMAND"
+OUTPUT = 9
+"""The descriptor of the command's output. At 1 the reader tells the name of its pipe."""
+
 _CALL = b"CODEX_TOOL_CALL_ID"
 _CHUNK = 1 << 16
 """A pipe holds no more."""
 _LEFT_ALONE = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
-_IGNORED = (_signal.SIGPIPE, _signal.SIGXFSZ)
-"""Signals that Python ignores; a program expects to begin without that."""
 
 
 def command(options: Options, words: Sequence[str]) -> int:
-    """Become what stands behind `--`. Whatever goes wrong with keeping its output, it runs. The
-    status is of a call without a command; raises OSError when there is no such program.
-
-    A text in the variable `PANNIER_COMMAND` becomes its third word: so nobody who looks for a
-    process by its words finds the reader.
-    """
-    limit = 0
+    """Make a reader for the process whose number stands in `words`, and print the name of its pipe.
+    Status 1 when there is none: then the command's output stays where it is."""
     try:
         options.read(words)
         limit = _limit(options)
-    except ValueError as problem:
+        if limit:
+            _make_reader(options, int("".join(options.rest)), limit)
+        return 0 if limit else 1
+    except (OSError, ValueError) as problem:
         _complain(options, problem)
-    call = posix.environ.get(_CALL, b"").decode("utf-8", "surrogateescape")
-    text = posix.environ.pop(_TEXT, None)
-    if text is not None:
-        told = options.command
-        options.command = (*told[:2], text.decode("utf-8", "surrogateescape"), *told[2:])
-    if not options.command:
-        return 2
-    if limit:
-        try:
-            _read_along(options, call, limit)
-        except OSError as problem:
-            _complain(options, problem)
-    return _become(options.command)
+        return 1
 
 
-def _read_along(options: Options, call: str, limit: int) -> None:
-    """Put a pipe in the place of standard output and standard error, and a reader behind it that
-    is nobody's child here. Raises OSError; then all is as before."""
-    ours, theirs = posix.pipe()
+def _make_reader(options: Options, command: int, limit: int) -> None:
+    """It is in a session of its own, and nobody's child once this process has ended. Raises
+    OSError."""
+    process = posix.pidfd_open(command)
+    pipe, theirs = posix.pipe()
+    if posix.fork():
+        return
     try:
-        me = _watched()
-        child = posix.fork()
-        if not child:
-            status = 1
-            try:
-                posix.setsid()
-                if not posix.fork():
-                    posix.close(theirs)
-                    _read(options, call, limit, ours, me)
-                status = 0
-            finally:
-                posix._exit(status)
-        if posix.waitpid(child, 0)[1]:
-            raise OSError("nobody can be made to keep what a command prints")
-        posix.dup2(theirs, 1)
-        posix.dup2(theirs, 2)
+        posix.setsid()
+        posix.write(1, f"/proc/{posix.getpid()}/fd/{theirs}\n".encode())
+        _hide()
+        _read(options, limit, Output(pipe, theirs, process))
     finally:
-        posix.close(ours)
-        posix.close(theirs)
+        posix._exit(0)
 
 
-def _become(words: Sequence[str]) -> NoReturn:
-    for number in _IGNORED:
-        _signal.signal(number, _signal.SIG_DFL)
-    posix.environ.pop(b"_", None)  # It names the hook.
-    argv = [word.encode("utf-8", "surrogateescape") for word in words]
-    posix.execve(argv[0], argv, posix.environ)
-
-
-def _watched() -> int | None:
-    """A descriptor that tells when this process has ended, where the system has such."""
-    try:
-        return posix.pidfd_open(posix.getpid())
-    except (AttributeError, OSError):
-        return None
-
-
-def _read(options: Options, call: str, limit: int, pipe: int, process: int | None) -> None:
+def _hide() -> None:
+    """Leave nothing open but the command's output, and be in nobody's way."""
     for number in _LEFT_ALONE:
         _signal.signal(number, _signal.SIG_IGN)
-    nothing = posix.open("/dev/null", posix.O_RDWR)
-    posix.dup2(nothing, 0)
-    posix.dup2(nothing, 2)
     try:
         # Who ends all programs of a kind does not mean this one.
         name = posix.open("/proc/self/comm", posix.O_WRONLY)
@@ -123,7 +80,14 @@ def _read(options: Options, call: str, limit: int, pipe: int, process: int | Non
         posix.close(name)
     except OSError:
         pass
-    output = Output(pipe, process)
+    nothing = posix.open("/dev/null", posix.O_RDWR)
+    posix.dup2(nothing, 0)
+    posix.dup2(nothing, 2)
+    posix.dup2(OUTPUT, 1)
+    posix.close(OUTPUT)
+
+
+def _read(options: Options, limit: int, output: Output) -> None:
     held = bytearray()
     try:
         for chunk in output.chunks():
@@ -131,7 +95,7 @@ def _read(options: Options, call: str, limit: int, pipe: int, process: int | Non
             if len(held) > HELD:
                 break
         if len(held) > limit:
-            _keep(options, call, output, bytes(held))
+            _keep(options, output, bytes(held))
     except BrokenPipeError:
         return  # Nobody listens any more: the command is to see that as well.
     except Exception as problem:
@@ -143,10 +107,12 @@ def _read(options: Options, call: str, limit: int, pipe: int, process: int | Non
 class Output:
     """What a command prints; whatever is taken of it has been passed on."""
 
-    __slots__ = ("_over", "_pipe", "_poll", "_process", "size")
+    __slots__ = ("_over", "_pipe", "_poll", "_process", "_theirs", "size")
 
-    def __init__(self, pipe: int, process: int | None) -> None:
+    def __init__(self, pipe: int, theirs: int, process: int) -> None:
+        """`pipe` is read; `theirs`, its other end, stays open until the command has it as well."""
         self._pipe = pipe
+        self._theirs = theirs
         self._process = process
         self._over = False
         self.size = 0
@@ -154,8 +120,7 @@ class Output:
         self._poll = select.poll()
         self._poll.register(pipe, select.POLLIN)
         self._poll.register(1, 0)
-        if process is not None:
-            self._poll.register(process, select.POLLIN)
+        self._poll.register(process, select.POLLIN)
 
     def chunks(self) -> Iterator[bytes]:
         """What the command prints, as it comes, to the command's end. Raises BrokenPipeError when
@@ -166,6 +131,7 @@ class Output:
             if 1 in ready:
                 raise BrokenPipeError
             ended = self._process in ready
+            self._let_go()
             if self._pipe not in ready or late > _CHUNK:
                 self._over = True  # What others of its processes print later is not the command's.
                 return
@@ -178,13 +144,18 @@ class Output:
 
     def pass_on_all(self) -> None:
         """To the end, which is when the last process has closed it. Raises as `chunks`."""
-        if self._process is not None:
-            self._poll.unregister(self._process)
+        self._poll.unregister(self._process)
         while True:
             if any(file == 1 for file, _ in self._poll.poll()):
                 raise BrokenPipeError
             if not self._pass_on():
                 return
+
+    def _let_go(self) -> None:
+        """The command has begun to print, or it has ended."""
+        if self._theirs >= 0:
+            posix.close(self._theirs)
+            self._theirs = -1
 
     def _pass_on(self) -> bytes:
         chunk = posix.read(self._pipe, _CHUNK)
@@ -194,12 +165,12 @@ class Output:
         return chunk
 
 
-def _keep(options: Options, call: str, output: Output, held: bytes) -> None:
+def _keep(options: Options, output: Output, held: bytes) -> None:
     """Keep `held` and what follows. It is done before the client sees the end of the output."""
     from .commandcalls import Note
     from .spill import keep
 
-    note = Note(options, call)
+    note = Note(options, posix.environ.get(_CALL, b"").decode("utf-8", "surrogateescape"))
     try:
         kept = keep(options, _spill(options), TOOL, _bounded(held, output))
     except BaseException:

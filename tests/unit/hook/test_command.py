@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -28,9 +29,13 @@ LARGE = "seq 1 20000"
 PRINTED = "".join(f"{number}\n" for number in range(1, 20001)).encode()
 
 
-def start(world: World, text: str, **environment: str) -> subprocess.Popen[bytes]:
+def start(world: World, text: str, *program: str, **environment: str) -> subprocess.Popen[bytes]:
+    """A command whose shell asks for the reader, by `program` if that is given."""
+    words = world.command("command", "--client", "codex")
+    words = [*(program or words[:3]), *words[3:]]
+    asks = f'{{ pipe=$({shlex.join(words)} $$ 2>/dev/null); }} 9>&1; [ ! "$pipe" ] || exec >$pipe'
     return subprocess.Popen(
-        world.command("command", "--client", "codex", "--", BASH, "-c", text),
+        [BASH, "-c", f"{asks} 2>&1; {text}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -135,15 +140,10 @@ sys.exit(module.command(Options(environment()), sys.argv[1:]))
 
 def test_more_than_is_ever_kept(world: World) -> None:
     """The file is bounded, the output is not, and the model is told how much is missing."""
-    words = world.command("command", "--client", "codex", "--", BASH, "-c", LARGE)
-    done = subprocess.run(
-        [sys.executable, "-c", BOUNDED, *words[words.index(str(HOOK)) + 1 :]],
-        stdout=subprocess.PIPE,
-        env=world.environment(PYTHONPATH=str(HOOK.parents[1]), CODEX_TOOL_CALL_ID=CALL),
-        check=True,
-    )
+    program = (sys.executable, "-c", BOUNDED)
+    out, _ = start(world, LARGE, *program, PYTHONPATH=str(HOOK.parents[1])).communicate(timeout=30)
     [file] = kept(world)
-    assert (done.stdout, file.read_bytes()) == (PRINTED, PRINTED[:50_000])
+    assert (out, file.read_bytes()) == (PRINTED, PRINTED[:50_000])
     assert f"printed {len(PRINTED)} bytes; the first 50000 are kept" in told(world).context
 
 
@@ -261,20 +261,6 @@ def _text(file: Path) -> str:
         return ""
 
 
-def test_a_broken_hook_runs_the_command(tmp_path: Path) -> None:
-    """Whatever is broken, an agent runs."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "pannier-hook").write_bytes(HOOK.read_bytes())
-    (tmp_path / "pannier_hook").mkdir()
-    program = [sys.executable, "-IS", str(tmp_path / "bin" / "pannier-hook")]
-    done = subprocess.run(
-        [*program, "command", "--", BASH, "-c"],
-        capture_output=True,
-        env={"PANNIER_GATE": "1", "PANNIER_COMMAND": "echo ran ${PANNIER_COMMAND-}; exit 5"},
-    )
-    assert (done.returncode, done.stdout) == (5, b"ran\n")
-
-
 # ------------------------------------------------------------------- how Codex's commands get there
 
 DRIVER = """
@@ -297,7 +283,7 @@ class Codex:
         self.program.symlink_to(Path(sys.executable).resolve())
         self.hook = folder / "hook"
         words = world.command("command", "--client", "codex")
-        self.hook.write_text(f'#!/bin/sh\nshift 3\nexec {" ".join(words)} "$@"\n')
+        self.hook.write_text(f'#!/bin/sh\nshift 3\nexec {shlex.join(words)} "$@"\n')
         self.hook.chmod(0o755)
         text = CODEX.baked[COMMAND]
         assert isinstance(text, str)
@@ -376,10 +362,13 @@ def test_a_command_gives_what_it_would_without_us(codex: Codex, text: str) -> No
         ("/bin/sh", "-c", "bash -c 'seq 1 20000; echo e >&2' 2>/dev/null"),
         ("/bin/sh", "-c", "bash -ec 'seq 1 20000; false; echo no'"),
         (BASH, "-c", f"exec {BASH} -c 'seq 1 20000; exit 3'"),
+        (BASH, "-lc", "echo N=$N; shopt login_shell; seq 1 20000; of_profile"),
     ],
 )
 def test_so_does_any_other_way_to_start_one(codex: Codex, argv: tuple[str, ...]) -> None:
     """Flags, words, another shell, and shells beneath another shell."""
+    profile = "echo profile; export N=$((N+1)); of_profile() { echo called; }\n"
+    (codex.world.home / ".bash_profile").write_text(profile)
     assert codex.run(*argv) == codex.run(*argv, ours=False)
     assert codex.world.errors() == []
 
@@ -402,9 +391,10 @@ def test_what_leaves_the_session_is_not_waited_for(codex: Codex) -> None:
     assert done.stdout == b"0\n"
 
 
-def test_commands_of_codex_are_kept(codex: Codex) -> None:
-    """A command that Codex starts has the reader."""
-    assert codex.run(BASH, "-c", LARGE) == (0, PRINTED.decode())
+@pytest.mark.parametrize("flag", ["-c", "-lc"])
+def test_commands_of_codex_are_kept(codex: Codex, flag: str) -> None:
+    """A command that Codex starts has the reader, in a login shell as well."""
+    assert codex.run(BASH, flag, LARGE) == (0, PRINTED.decode())
     assert [file.read_bytes() for file in kept(codex.world)] == [PRINTED]
 
 
@@ -439,7 +429,10 @@ def test_who_is_not_codex_is_left_alone(codex: Codex) -> None:
     assert subprocess.run(words, capture_output=True, env=given).stdout == b"plain unset\n"
 
 
-def test_without_a_hook_commands_run(codex: Codex) -> None:
-    """Whatever is missing, an agent runs."""
-    codex.hook.unlink()
+@pytest.mark.parametrize("hook", ["", "exit 1", "echo /nowhere/fd/4", "kill -9 $$"])
+def test_without_a_hook_commands_run(codex: Codex, hook: str) -> None:
+    """Whatever is missing or broken, an agent runs."""
+    codex.hook.write_text(f"#!/bin/sh\n{hook}\n")
+    if not hook:
+        codex.hook.unlink()
     assert codex.run(BASH, "-c", "echo plain") == (0, "plain\n")
