@@ -58,15 +58,20 @@ def _compaction(settings: ContextSettings) -> tuple[Effect, ...]:
     )
 
 
-_COMMANDS = "of commands, which run beneath pannier-hook (BASH_ENV)"
+_BESIDE = (
+    "of commands by a reader at their output (BASH_ENV); in the place of a result where it goes to "
+    "the model as it is, beside it where a script of the model's gets it, so that no script "
+    "computes with our words: what such a script then prints, Codex cuts at 10,000 tokens. Not of "
+    "commands in a terminal or in another shell than bash"
+)
 _OTHERS = "after tools of MCP servers (PostToolUse)"
 _SPILL = (
-    Effect("spill_buffer", "yes", f"by the hook: {_COMMANDS}, and {_OTHERS}"),
+    Effect("spill_buffer", "partly", f"{_BESIDE}; {_OTHERS} in the same way"),
     Effect("spill_buffer.default_threshold", "yes", f"by the hook {_OTHERS}"),
     Effect(
         "spill_buffer.thresholds",
         "partly",
-        f"{_COMMANDS}: more than {SHOWN:,} bytes go into a file also where the threshold is "
-        "higher, for Codex would cut them",
+        f"of commands: more than {SHOWN:,} bytes go into a file also where the threshold is "
+        "higher, for Codex shows its model no more",
     ),
 )
