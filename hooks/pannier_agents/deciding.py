@@ -71,7 +71,8 @@ def decided(now: Weighed, means: Means) -> Steps:
                 ThreadError(
                     f"a request of about {now.used:,} tokens, of which the system prompt and the "
                     f"tools are {now.scale.rest:,}, does not fit a window of "
-                    f"{means.budget.window:,}: it takes fewer tools, or a model with a larger one"
+                    f"{means.budget.window:,}, and nothing more can be left out: it takes a model "
+                    f"with a larger window, fewer tools, or fewer calls at a time"
                 )
             )
     return now
