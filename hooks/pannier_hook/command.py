@@ -56,21 +56,24 @@ def command(options: Options, words: Sequence[str]) -> int:
 def _make_reader(options: Options, command: int, limit: int) -> None:
     """It is in a session of its own, and nobody's child once this process has ended. Raises
     OSError."""
+    posix.fstat(OUTPUT)  # Nothing fails any more once the command has the pipe.
     process = posix.pidfd_open(command)
     pipe, theirs = posix.pipe()
     if posix.fork():
         return
     try:
         posix.setsid()
-        posix.write(1, f"/proc/{posix.getpid()}/fd/{theirs}\n".encode())
         _hide()
+        posix.write(1, f"/proc/{posix.getpid()}/fd/{theirs}\n".encode())
+        posix.dup2(OUTPUT, 1)
+        posix.close(OUTPUT)
         _read(options, limit, Output(pipe, theirs, process))
     finally:
         posix._exit(0)
 
 
 def _hide() -> None:
-    """Leave nothing open but the command's output, and be in nobody's way."""
+    """Be in nobody's way, and hold nothing that is not needed."""
     for number in _LEFT_ALONE:
         _signal.signal(number, _signal.SIG_IGN)
     try:
@@ -83,8 +86,7 @@ def _hide() -> None:
     nothing = posix.open("/dev/null", posix.O_RDWR)
     posix.dup2(nothing, 0)
     posix.dup2(nothing, 2)
-    posix.dup2(OUTPUT, 1)
-    posix.close(OUTPUT)
+    posix.close(nothing)
 
 
 def _read(options: Options, limit: int, output: Output) -> None:
