@@ -40,6 +40,9 @@ class Compacted(TypedDict):
     """Ids of messages that stay word for word before the summary."""
     request: list[str]
     """The same after the summary."""
+    at: NotRequired[str]
+    """Id of the last message of the history then. Another compaction that ends with `upto` is
+    another one all the same."""
 
 
 class Shortened(TypedDict):

@@ -248,6 +248,7 @@ def compacted(
         memory=memory,
         task=kept,
         request=[one for one in asked if one not in kept],
+        at=_last_id(now.messages),
     )
     marks: Marks = {**now.marks, "compacted": new}
     return now.with_marks({**marks, "failed": None} if covers is None else marks)

@@ -29,7 +29,7 @@ class Handed(TypedDict):
     size: int
     """Bytes of all records that were handed over."""
     compacted: NotRequired[str]
-    """Id of the last message that had given way to a summary."""
+    """Id of the compaction that held then."""
 
 
 def merge(state: Sequence[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:

@@ -23,21 +23,21 @@ _REPORT = (
 )
 
 
-def summary_id(upto: str) -> str:
-    """Id of the message with the summary of the history up to a message."""
-    return f"summary-{upto}"
+def summary_id(compaction: str) -> str:
+    """Id of the message with the summary of a compaction."""
+    return f"summary-{compaction}"
 
 
-def summary_message(summary: str, upto: str, *, left: int = 0) -> HumanMessage:
-    """The summary of the history up to a message, for the agent. `left`: messages of which it does
-    not tell, for they were left out after it."""
+def summary_message(summary: str, compaction: str, *, left: int = 0) -> HumanMessage:
+    """The summary that a compaction made, for the agent. `left`: messages of which it does not
+    tell, for they were left out after it."""
     parts = [_OPENING]
     if summary:
         parts = [f"{_OPENING} {_REPORT}", f"<summary>\n{summary}\n</summary>"]
     if left:
         parts.append(f"[{left} messages are left out without a summary: they did not fit.]")
     text = "\n\n".join(parts)
-    return HumanMessage(text, id=summary_id(upto), additional_kwargs=dict(SOURCE))
+    return HumanMessage(text, id=summary_id(compaction), additional_kwargs=dict(SOURCE))
 
 
 def question(

@@ -171,17 +171,21 @@ def _lead(
         yield change(place, messages[place])
     if compacted["memory"]:
         memory = injected("memory", compacted["memory"])
-        yield memory.model_copy(update={"id": f"memory-{compacted['upto']}"})
+        yield memory.model_copy(update={"id": f"memory-{_id(compacted)}"})
     yield from those(compacted["task"])
     left = places[compacted["upto"]] - places.get(compacted["covers"], -1)
-    yield summary_message(compacted["summary"], compacted["upto"], left=left)
+    yield summary_message(compacted["summary"], _id(compacted), left=left)
     yield from those(compacted["request"])
 
 
 def given_way(marks: Marks) -> str:
-    """Id of the last message in whose place a summary stands; "" for none."""
+    """Id of the compaction that holds: that of the last message then; "" for none."""
     compacted = marks.get("compacted")
-    return compacted["upto"] if compacted else ""
+    return _id(compacted) if compacted else ""
+
+
+def _id(compacted: Compacted) -> str:
+    return compacted.get("at") or compacted["upto"]  # Older ones do not say.
 
 
 def standing(messages: Sequence[BaseMessage], marks: Marks) -> list[HumanMessage]:

@@ -17,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
+from pannier.clients.transcript import Message
 from pannier_agents import ContextSettings, ThreadState, memory_middleware
 from pannier_agents.messages import is_summary
 from pannier_agents.settings import Compaction
@@ -24,7 +25,7 @@ from pannier_agents.settings import Compaction
 from .conftest import Folders
 from .model import Answer, FakeModel, say, thread
 from .pairing import in_messages
-from .test_record import messages, send, turns
+from .test_record import entries, messages, send, turns
 
 SETTINGS = ContextSettings(
     window=8_000,
@@ -202,7 +203,7 @@ def test_nodes_of_a_graph(folders: Folders) -> None:
 
 def test_nodes_of_a_graph_in_another_process(folders: Folders) -> None:
     """It begins with what the graph itself keeps, and tells the sidecar of that once more: what is
-    stored is the same."""
+    stored is the same. A summary that has to be made anew is another one."""
     nodes = Nodes(folders)
     nodes.work(range(3))
     before = len(nodes.summarizer.asked)
@@ -214,5 +215,11 @@ def test_nodes_of_a_graph_in_another_process(folders: Folders) -> None:
     assert [(one.key, one.parent) for one in said][: len(told)] == told
     assert {f"x/{one.id}" for one in history} <= {one.key for one in said}
     assert turns(folders)[-1] == "succeeded"
+    puts = [
+        one.key
+        for one in entries(folders.events())
+        if isinstance(one, Message) and one.kind == "compaction"
+    ]
+    assert len(set(puts)) == len(nodes.summarizer.asked) > before
     assert all(one.session == "x" for one in folders.events())
     assert not any("error" in one.details for one in folders.events())
