@@ -14,7 +14,7 @@ from .longstrings import ESCAPE, LongStrings
 from .request import STREAM_LIMIT, members_of
 from .settings import spill_of
 from .spill import keep, shown
-from .spillnote import ENDS, Kept, beside, ends_of
+from .spillnote import BEGINNING, END, ENDS, Kept, beside, ends_of
 from .tools import threshold
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ class _Result:
         after = ""
         if size > kept.size:
             after = f"[The command printed {size} bytes; the first {kept.size} are kept.]"
-        return self._said_of(kept, after)
+        return self._said_of(_of(kept, size), after)
 
     def _each(self) -> tuple[str, str]:
         """Each text that is too large for itself, where the response keeps its own shape."""
@@ -166,22 +166,27 @@ class _Result:
             size = posix.fstat(file).st_size
             if size <= self._limit:
                 return ""
-            if size <= STREAM_LIMIT:
-                return self._shown(_chunks(file), after=place.said_of(size))
+            if size <= STREAM_LIMIT or not place.lasts:
+                after = place.said_of(min(size, STREAM_LIMIT), size)
+                return self._shown(_chunks(file, STREAM_LIMIT), after, max(size, place.size))
             # Too long to be copied while the agent waits.
             ends = posix.pread(file, ENDS, 0), posix.pread(file, ENDS, size - ENDS)
-            kept = Kept(place.path, size, 0, *ends_of(*ends, size))
-            return shown(kept, before=toolresult.before(self._client), after=place.said_of(size))
+            kept = _of(Kept(place.path, size, 0, *ends_of(*ends, size)), place.size)
+            after = place.said_of(size, size)
+            return shown(kept, before=toolresult.before(self._client), after=after)
         finally:
             posix.close(file)
 
-    def _shown(self, chunks: Iterable[bytes], after: str = "") -> str:
+    def _shown(self, chunks: Iterable[bytes], after: str = "", whole: int = 0) -> str:
+        """`whole`: how many bytes the tool gave, where that may be more than all of `chunks`."""
         if self._client.replaces == DENY:
             unframed = toolresult.Unframed(self._tool, chunks)
             kept = self._kept(unframed)
+            if toolresult.is_only_the_end(kept.size, kept.tail):
+                kept = kept.only(END)
             around = toolresult.UNTRUSTED if unframed.found else ("", "")
         else:
-            kept = self._kept(chunks)
+            kept = _of(self._kept(chunks), whole)
             around = ("", "")
         return self._said_of(kept, after, around)
 
@@ -202,6 +207,12 @@ class _Result:
                 raise TimeoutError("keeping a tool's result takes too long: it stays as it is")
 
 
-def _chunks(file: int) -> Iterator[bytes]:
-    while chunk := posix.read(file, _CHUNK):
+def _of(kept: Kept, whole: int) -> Kept:
+    """What is kept of a result of so many bytes."""
+    return kept.only(BEGINNING) if kept.size < whole else kept
+
+
+def _chunks(file: int, most: int) -> Iterator[bytes]:
+    while most > 0 and (chunk := posix.read(file, min(_CHUNK, most))):
+        most -= len(chunk)
         yield chunk

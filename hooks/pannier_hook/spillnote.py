@@ -20,7 +20,13 @@ TAIL = 950
 ENDS = 4 * (HEAD + 1)
 """Bytes of UTF-8 that hold as many code points, wherever they are cut."""
 
-_BEGIN = "[Pannier: this result is long, and all of it is kept in a file: "
+WHOLE = "all of it"
+BEGINNING = "its beginning"
+END = "its end"
+"""What of a result a file has: some clients keep no more themselves."""
+
+_BEGIN = "[Pannier: this result is long, and "
+_KEPT = " is kept in a file: "
 _FILE = "]\nfile: "
 _HOW = (
     "Read what you need of it in a shell, some 100 lines at a time: sed -n '200,300p' on that "
@@ -33,9 +39,7 @@ _HOW_LONG_LINES = (
 )
 _SAID = 60
 """Characters of a command by which its result is told from others."""
-_BESIDE = (
-    "Your script got that result as it is. Read the file only if what you were shown was cut."
-)
+_BESIDE = "Your script got that result as it is. Read the file only if what you were shown was cut."
 _LONG_LINE = 2_000
 """Bytes of an average line, from which on parts are better read by bytes."""
 _LONGEST_NOTE = 8_192
@@ -46,16 +50,24 @@ _LEAST_SHARE = 2
 
 class Kept:
     """A result that is kept in the file `path`: its size in bytes, its lines (0: not counted), and
-    the texts of its beginning and its end. Frozen by custom."""
+    the texts of its beginning and its end, all of them as the file has them. `part`: whether that
+    is the `WHOLE` of what the tool gave. Frozen by custom."""
 
-    __slots__ = ("head", "lines", "path", "size", "tail")
+    __slots__ = ("head", "lines", "part", "path", "size", "tail")
 
-    def __init__(self, path: str, size: int, lines: int, head: str, tail: str) -> None:
+    def __init__(
+        self, path: str, size: int, lines: int, head: str, tail: str, part: str = WHOLE
+    ) -> None:
         self.path = path
         self.size = size
         self.lines = lines
         self.head = head
         self.tail = tail
+        self.part = part
+
+    def only(self, part: str) -> Kept:
+        """The same, of which it is said that the file has no more than this part of the result."""
+        return Kept(self.path, self.size, self.lines, self.head, self.tail, part)
 
 
 def shown(
@@ -63,6 +75,7 @@ def shown(
 ) -> str:
     """What the model gets: about 2,500 characters, and what a client wants to be said `before` the
     note, `after` the end, and `around` what is shown of the result."""
+    end = "what is kept ends so" if kept.part == BEGINNING else "the end follows"
     left = max(0, kept.size - len(_bytes(kept.head)) - len(_bytes(kept.tail)))
     parts = (
         before,
@@ -70,7 +83,7 @@ def shown(
         "----- the beginning -----",
         around[0],
         kept.head.removesuffix("\n"),
-        f"----- {left} bytes are left out here; the end follows -----",
+        f"----- {left} bytes are left out here; {end} -----",
         kept.tail.removesuffix("\n") if after or around[1] else kept.tail,
         after,
         around[1],
@@ -91,7 +104,7 @@ def note(kept: Kept) -> str:
     long_lines = 0 < kept.lines < kept.size // _LONG_LINE
     lines = f", {kept.lines} lines" if kept.lines else ""
     how = _HOW_LONG_LINES if long_lines else _HOW
-    return f"{_BEGIN}{kept.size} bytes{lines}{_FILE}{kept.path}\n{how}"
+    return f"{_BEGIN}{kept.part}{_KEPT}{kept.size} bytes{lines}{_FILE}{kept.path}\n{how}"
 
 
 def spilled_in(text: str) -> tuple[str, int] | None:
@@ -101,11 +114,13 @@ def spilled_in(text: str) -> tuple[str, int] | None:
         return None
     # A script of Codex's model may print a result as JSON.
     said = text[at + len(_BEGIN) : at + _LONGEST_NOTE].replace("\\n", "\n")
+    part, _, said = said.partition(_KEPT)
     said, mark, rest = said.partition(_FILE)
     size, _, lines = said.partition(" bytes")
     path, end, _ = rest.partition("\n")
     plain = not lines or (lines[:2] == ", " and _is_number(lines[2:].removesuffix(" lines")))
-    if not (mark and _is_number(size) and plain and end and path[:1] == "/"):
+    known = part in (WHOLE, BEGINNING, END)
+    if not (known and mark and _is_number(size) and plain and end and path[:1] == "/"):
         return None
     return path, int(size)
 

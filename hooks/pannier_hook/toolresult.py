@@ -38,26 +38,36 @@ UNTRUSTED = ("<untrusted_context>", "</untrusted_context>")
 """What Gemini CLI puts around a result that comes from outside, each on a line of its own."""
 _OUTPUT = "Output: "
 """What it puts before a command's output."""
+_ONLY_END = "[GEMINI_CLI_WARNING: Output truncated. The buffer is limited to "
+_BUFFER = 16_000_000
+"""Of a longer output Gemini CLI keeps the end, and says so behind it."""
 _UNSEEN = frozenset({"base64", "blob", "data", "originalFile", "prompt", "structuredPatch"})
 """Members of a response of Claude Code's that are no text for the model."""
 
 
 class Elsewhere:
     """A client kept a result of `size` bytes (0: it does not say) in the file `path` itself. `last`
-    is a line of the client's that does not stand there. Frozen by custom."""
+    is a line of the client's that does not stand there; `lasts`: the file is still there when the
+    container is gone. Frozen by custom."""
 
-    __slots__ = ("last", "path", "size")
+    __slots__ = ("last", "lasts", "path", "size")
 
-    def __init__(self, path: str, size: int = 0, last: str = "") -> None:
+    def __init__(self, path: str, size: int = 0, last: str = "", *, lasts: bool = True) -> None:
         self.path = path
         self.size = size
         self.last = last
+        self.lasts = lasts
 
-    def said_of(self, size: int) -> str:
-        """What has to be said behind the end of the file, which has `size` bytes."""
-        if self.size <= size:
+    def said_of(self, kept: int, there: int) -> str:
+        """What has to be said behind the end of what is kept: the first `kept` bytes of the file,
+        which has `there` bytes."""
+        whole = max(self.size, there)
+        if whole <= kept:
             return self.last
-        return f"[The tool gave {self.size} bytes; the client kept the first {size} of them.]"
+        said = f"[The tool gave {whole} bytes; the first {kept} of them are kept."
+        if there > kept:
+            said += f" Until this container ends, more is in {self.path}."
+        return f"{said}]\n{self.last}".rstrip("\n")
 
 
 def elsewhere(request: Request) -> Elsewhere | None:
@@ -72,7 +82,8 @@ def elsewhere(request: Request) -> Elsewhere | None:
         return None
     last = text.rpartition("\n")[2]
     path = first.partition("Saved to: ")[2].strip()
-    return Elsewhere(path, last=last if last.startswith("<shellId:") else "")
+    last = last if last.startswith("<shellId:") else ""
+    return Elsewhere(path, last=last, lasts=False)
 
 
 def texts_of(response: object) -> list[str] | None:
@@ -149,6 +160,11 @@ def replaced(client: Client, request: Request, text: str) -> str:
             f'"textResultForLlm":{quote(text)}}}}}\n'
         )
     return text if client.replaces == TEXT else ""
+
+
+def is_only_the_end(size: int, tail: str) -> bool:
+    """Whether Gemini CLI had `size` bytes of an output that ends so, and no more."""
+    return size >= _BUFFER and _ONLY_END in tail
 
 
 def before(client: Client) -> str:

@@ -247,11 +247,39 @@ def test_what_claude_code_kept(world: World) -> None:
 
 
 def test_what_claude_code_kept_of_more(world: World) -> None:
-    """It is said that the client did not keep all of it."""
+    """It is said first that it is only the beginning, and of how much at its end."""
     own = world.home / "tool-results.txt"
     own.write_text(OUTPUT)
     answer = run(world, "claude", told("claude", "", tool_response=persisted(own, 10**9)))
-    assert f"{10**9} bytes; the client kept the first" in text_of("claude", answer)
+    text = text_of("claude", answer)
+    size = len(OUTPUT.encode())
+    assert text.startswith(
+        f"[Pannier: this result is long, and its beginning is kept in a file: {size}"
+    )
+    assert "left out here; what is kept ends so" in text
+    assert text.endswith(f"[The tool gave {10**9} bytes; the first {size} of them are kept.]")
+    found = spilled_in(text)
+    assert found
+    assert Path(found[0]).read_text() == OUTPUT
+
+
+def kept_in_time(world: World, client: str, data: bytes) -> str:
+    """What the model gets, however busy the machine is."""
+    options, until = Options({"PANNIER_ROOT": str(world.root)}), time.monotonic() + 60
+    return shorten(options, CLIENTS[client], data, 20_000, lambda _answer: None, until)
+
+
+WARNING = "[GEMINI_CLI_WARNING: Output truncated. The buffer is limited to 16MB.]"
+
+
+@pytest.mark.parametrize("size", [16 << 20, 1 << 20])
+def test_what_gemini_cli_kept_of_more(world: World, size: int) -> None:
+    """Of a longer output it has the end, and says so; a short one that says so is all there is."""
+    output = "16 bytes a line\n" * (size // 16) + WARNING + "\nProcess Group PGID: 7"
+    data = json.dumps(told("gemini", output)).encode()
+    text = kept_in_time(world, "gemini", data)
+    part = "its end" if size == 16 << 20 else "all of it"
+    assert f"this result is long, and {part} is kept in a file: {len(output)} bytes" in text
 
 
 def test_what_is_too_large_to_be_copied(world: World) -> None:
@@ -327,6 +355,26 @@ def test_what_copilot_kept(world: World) -> None:
     assert found
     assert Path(found[0]).read_text() == OUTPUT
     assert text.endswith(f"\n{last}")
+
+
+def test_what_copilot_kept_of_much(world: World) -> None:
+    """It lies in the container's own /tmp: the first 64 MiB of it are in the group's folder."""
+    own = Path(f"/tmp/17961-copilot-tool-output-44-{os.getpid()}.txt")
+    last = "<shellId: 0 completed with exit code 0>"
+    said = f"Output too large to read at once (65 MB). Saved to: {own}\nPreview:\nx\n{last}"
+    data = json.dumps(told("copilot", said)).encode()
+    try:
+        own.write_text(OUTPUT)
+        os.truncate(own, 65 << 20)
+        text = kept_in_time(world, "copilot", data)
+    finally:
+        own.unlink()
+    (kept,) = files(world.root)
+    assert spilled_in(text) == (str(kept), 64 << 20)
+    assert kept.stat().st_size == 64 << 20
+    assert "and its beginning is kept in a file" in text
+    first = f"[The tool gave {65 << 20} bytes; the first {64 << 20} of them are kept. "
+    assert text.endswith(f"{first}Until this container ends, more is in {own}.]\n{last}")
 
 
 # ---- nothing disturbs the agent ----------------------------------------------------------------

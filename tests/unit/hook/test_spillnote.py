@@ -8,9 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pannier_hook.spillnote import (
+    BEGINNING,
+    END,
     ENDS,
     HEAD,
     TAIL,
+    WHOLE,
     Kept,
     ends_of,
     head_of,
@@ -86,10 +89,14 @@ def test_the_ends(unit: bytes, size: int) -> None:
     st.integers(0, 1 << 62),
     st.integers(0, 1 << 40),
     TEXTS,
+    st.sampled_from([WHOLE, BEGINNING, END]),
 )
-def test_the_note_is_found_again(head: str, tail: str, size: int, lines: int, before: str) -> None:
-    """The path and the size can be read off what a model saw, whatever stands around the note."""
-    kept = Kept(PATH, size, lines, head, tail)
+def test_the_note_is_found_again(
+    head: str, tail: str, size: int, lines: int, before: str, part: str
+) -> None:
+    """The path and the size can be read off what a model saw, whatever stands around the note, and
+    whatever part of a result is kept."""
+    kept = Kept(PATH, size, lines, head, tail, part)
     assert spilled_in(shown(kept, before=before)) == (PATH, size)
     assert spilled_in(f"{before}{shown(kept)}") == (PATH, size)
 
