@@ -239,6 +239,14 @@ def test_a_client_that_hangs_is_ended(
     assert engine.containers(str(scout.root), "scout") == []
 
 
+def test_what_is_compacted_already(scout: Person) -> None:
+    """A second time at once, that is said, and no client is started."""
+    scout.pannier("compact", "scout", "--thread", "tea")
+    done = scout.run("compact", "scout", "--thread", "tea")
+    assert (done.returncode, done.stdout, begun(scout)) == (1, "", [COMPACT])
+    assert "nothing was said in scout/tea since its last summary" in done.stderr
+
+
 def test_what_would_be_compacted(scout: Person) -> None:
     """Said by --dry-run, which starts nothing; and why it cannot be."""
     said = scout.pannier("compact", "scout", "--thread", "tea", "--dry-run")
