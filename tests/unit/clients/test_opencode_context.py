@@ -215,12 +215,13 @@ def test_old_results_are_shortened_for_good(place: Place) -> None:
 def test_they_look_as_an_agent_in_pythons(place: Place) -> None:
     """Trimmed above the soft limit and cleared above the hard one, by the same words."""
     note = "[Pannier: this result is long, and all of it is kept in a file: 9 bytes, 1 lines]\n"
+    name = "20261130T045816Z-bash-88c11ce5d0edaa54.txt"
     outputs = [
         "short",
         "a" * 3_001,
         "🙂" * 4_000,
         "b" * 100_000,
-        note + "file: /workspace/agent/files/.pannier/spill/main/x.txt\n" + "c" * 60_000,
+        f"{note}file: /workspace/agent/files/.pannier/spill/main/{name}\n" + "c" * 60_000,
         "1",
         "2",
         "3",
