@@ -108,6 +108,8 @@ def test_an_idle_thread_is_compacted_once(group: Living) -> None:
         assert any(r.holds(ASKED) and r.holds("It boils.") for r in group.model.requests[asked:])
         [summary] = [m for m in messages(group) if m.kind == "compaction"]
         assert SUMMARY in summary.text
+        asks = [m.text for m in messages(group) if m.role == "person"]
+        assert asks == ["The kettle is on.", "It boils."]
         asked = len(group.model.requests)
         assert daemon.after(hours=13) == []
         assert len(group.model.requests) == asked
