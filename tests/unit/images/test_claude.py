@@ -35,12 +35,13 @@ def test_session_start_is_registered_once_for_each_part(settings: dict[str, Any]
 
 
 def test_other_events_are_registered_once(settings: dict[str, Any]) -> None:
-    """One entry an event. Tool calls start no process: the hook reads them in the transcript."""
+    """One entry an event."""
     others = {name: groups for name, groups in settings["hooks"].items() if name != "SessionStart"}
     assert {name: group["hooks"][0]["command"] for name, [group] in others.items()} == {
         "UserPromptSubmit": hook_command("user-prompt", "claude"),
         "Stop": hook_command("stop", "claude"),
         "StopFailure": hook_command("stop", "claude"),
+        "PostToolUse": hook_command("post-tool", "claude"),
         "PreCompact": hook_command("pre-compact", "claude"),
         "PostCompact": hook_command("post-compact", "claude"),
         "SessionEnd": hook_command("session-end", "claude"),
