@@ -100,7 +100,7 @@ def test_hand_over(old_world: World) -> None:
 
 def test_a_large_result(old_world: World) -> None:
     """It goes into a file, whatever stands in it; a summary is told where."""
-    output = "é🙂\t\x01\"\\\n" * 20_000
+    output = 'é🙂\t\x01"\\\n' * 20_000
     told: dict[str, object] = {"tool_name": "x", "tool_response": {"a": [1.5, None], "b": output}}
     settings = '{"spill_buffer": {"thresholds": {"x": 4000}}}'
     answer = old_world.run("post-tool", "--client", "claude", stdin=told, PANNIER_CONTEXT=settings)
