@@ -30,6 +30,8 @@ MEGABYTE = 150_000
 """Lines of numbers that are a megabyte, nearly."""
 TWENTY = 2_600_000
 """The same for twenty."""
+SEVENTY = 9_000_000
+"""For seventy."""
 MOST_SHOWN = 4_000
 """Characters of a result that went into a file, as its model gets it."""
 PART = "77777\n77778\n77779"
@@ -155,6 +157,35 @@ def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
         file.stat().st_size,
     )
     assert PART in _result(read)
+
+
+@pytest.mark.parametrize(
+    ("group", "lines", "part"),
+    [
+        ("claude", SEVENTY, "its beginning"),
+        ("copilot", SEVENTY, "its beginning"),
+        ("gemini", TWENTY, "its end"),
+    ],
+    indirect=["group"],
+)
+def test_what_is_not_kept_whole_is_said_so(group: Group, lines: int, part: str) -> None:
+    """Of more than 64 MiB, and of more than the client has itself, the model is told which part is
+    in the group's folder."""
+    told = group.turn(f"seq 1 {lines}")[0]
+    [file] = group.kept
+    assert f"[Pannier: this result is long, and {part} is kept in a file: " in _result(told)
+    assert _note(told) == (
+        f"/workspace/agent/files/.pannier/spill/main/{file.name}",
+        file.stat().st_size,
+    )
+    whole = numbers(lines)
+    if part == "its beginning":
+        same = file.read_text() == whole[: 64 << 20]
+        assert same
+        assert f"[The tool gave {len(whole)} bytes; the first {64 << 20} of them" in _result(told)
+    else:
+        assert file.stat().st_size < len(whole)
+        assert whole[-1_000_000:].strip() in file.read_text()
 
 
 @pytest.mark.parametrize("group", SPILLING, indirect=True)
