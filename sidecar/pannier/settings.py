@@ -95,7 +95,9 @@ class Strict(BaseModel):
     def _empty_sections(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
-        return {name: value for name, value in data.items() if value is not None or cls._is_single(name)}
+        return {
+            name: value for name, value in data.items() if value is not None or cls._is_single(name)
+        }
 
     @classmethod
     def _is_single(cls, name: object) -> bool:

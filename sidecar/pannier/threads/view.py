@@ -159,7 +159,9 @@ def _part(name: str, messages: Sequence[MessageRow]) -> Part:
 
 def _spilled(messages: Sequence[MessageRow]) -> Iterator[Spilled]:
     # Codex is told beside a result of which a script of its model got all.
-    for message in (m for m in messages if m.kind == "result" or (m.role, m.kind) == ("client", "text")):
+    for message in (
+        m for m in messages if m.kind == "result" or (m.role, m.kind) == ("client", "text")
+    ):
         for path, size in _notes_in(message.text).items():
             yield Spilled(
                 call=message.call, tool=message.tool, path=path, bytes=min(size, GREATEST)
