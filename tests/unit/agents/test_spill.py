@@ -275,11 +275,11 @@ def test_a_call_that_only_names_a_file(folders: Folders, command: str) -> None:
     @tool("shell")
     def other(command: str) -> str:
         """Run it."""
-        return LINES[1:]
+        return f"!{LINES}"
 
     found = spilled_in(result_of(folders, other, command=command.format(first)).text)
     assert found
-    assert Path(found[0]).read_text() == LINES[1:]
+    assert Path(found[0]).read_text() == f"!{LINES}"
 
 
 _blocks = st.lists(

@@ -220,10 +220,10 @@ def test_reading_it_back(world: World, client: str) -> None:
     assert len(text) < 2_700
     assert files(world.root) == [Path(found[0])]
     other = spilled_in(
-        text_of(client, run(world, client, told(client, OUTPUT[1:], tool_input=again)))
+        text_of(client, run(world, client, told(client, f"!{OUTPUT}", tool_input=again)))
     )
     assert other
-    assert Path(other[0]).read_text() == OUTPUT[1:]
+    assert Path(other[0]).read_text() == f"!{OUTPUT}"
 
 
 # ---- where the client kept it itself -----------------------------------------------------------

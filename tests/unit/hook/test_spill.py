@@ -137,6 +137,18 @@ def test_what_is_kept_already(here: Options) -> None:
     assert time.time() - Path(first.path).stat().st_mtime < HOUR
 
 
+@pytest.mark.parametrize("status", ["\n[status 0]", ""])
+@pytest.mark.parametrize("begin", [0, 1, 30_000, 2_400_000])
+def test_a_part_of_it(here: Options, begin: int, status: str) -> None:
+    """What was read of a kept result is not kept again, wherever it stands in that."""
+    text = "".join(f"{number}\n" for number in range(400_000))
+    first = keep(here, Spill(), "Bash", [f"{text}{status}".encode()])
+    part = f"{text[begin : begin + 200_000]}{status}"
+    again = keep(here, Spill(), "Bash", [part.encode()])
+    assert (again.path, again.size) == (first.path, len(part))
+    assert files(Path(here.root)) == [Path(first.path)]
+
+
 @pytest.mark.parametrize("status", ["\n[status 0]", "\n", ""])
 def test_a_status_behind_it(here: Options, status: str) -> None:
     """What a client puts behind each output is there twice when the file was read; that is not
@@ -153,7 +165,6 @@ def test_a_status_behind_it(here: Options, status: str) -> None:
     [
         b"x" * 119_999 + b"y",
         b"y" + b"x" * 119_999,
-        b"x" * 119_999,
         b"x" * 120_000 + b"y",
         b"x" * 120_000 + b"xy",
         b"x" * 130_000,
