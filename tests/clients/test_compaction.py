@@ -187,7 +187,9 @@ def test_kept_results_are_named_to_the_summarizer(group: Group) -> None:
     model.on = {"create a detailed summary": Say(SUMMARY)}
     full = run("seq 1 150000")
     assert isinstance(full, Call)
-    answers: list[Answer] = [full, replace(full, input_tokens=150_000)]
+    other = run("seq 200001 350000")
+    assert isinstance(other, Call)
+    answers: list[Answer] = [full, replace(other, input_tokens=150_000)]
     model.script(*answers)
     with group.living.container() as shell:
         shell.run(*group.living.client.headless(TASK))
