@@ -24,6 +24,8 @@ from .conftest import HOOK, Answer, World
 
 BASH = "/bin/bash"
 CALL = "exec-1"
+BEGUN = "sleep 60 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done;"
+"""A child that is there: a bash that has only just forked may lose a signal, with us and without."""
 LARGE = "seq 1 20000"
 """109 KB."""
 PRINTED = "".join(f"{number}\n" for number in range(1, 20001)).encode()
@@ -326,8 +328,8 @@ def codex(world: World, tmp_path: Path) -> Codex:
         "trap 'echo caught; exit 7' TERM; kill $$; echo no",
         "trap 'echo bye' EXIT; seq 1 20000 | head -n 1; echo ${PIPESTATUS[*]}",
         "yes | head -n 1",
-        "echo a; sleep 60 & kill -- -$$; echo after",
-        "trap 'kill -- -$$' EXIT; sleep 60 & echo a",
+        f"echo a; {BEGUN} kill -- -$$; echo after",
+        f"trap 'kill -- -$$' EXIT; {BEGUN} echo a",
         "sleep 0 & wait; echo $?; jobs -l; wait -n; echo $?",
         'true & [ "$(jobs -p)" = $! ] && wait $!; echo $?',
         'ps -o sid=,pgid= -p $$ | grep -c "$$.*$$"',
