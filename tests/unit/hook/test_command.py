@@ -25,7 +25,8 @@ from .conftest import HOOK, Answer, World
 BASH = "/bin/bash"
 CALL = "exec-1"
 BEGUN = "sleep 60 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done;"
-"""A child that is there: a bash that has only just forked may lose a signal, with us and without."""
+"""A child that is there: one that has only just been forked may lose a signal, whoever sends it."""
+WAITS = "{ until [ -e go ]; do :; done; }"
 LARGE = "seq 1 20000"
 """109 KB."""
 PRINTED = "".join(f"{number}\n" for number in range(1, 20001)).encode()
@@ -331,7 +332,7 @@ def codex(world: World, tmp_path: Path) -> Codex:
         f"echo a; {BEGUN} kill -- -$$; echo after",
         f"trap 'kill -- -$$' EXIT; {BEGUN} echo a",
         "sleep 0 & wait; echo $?; jobs -l; wait -n; echo $?",
-        'true & [ "$(jobs -p)" = $! ] && wait $!; echo $?',
+        f'rm -f go; {WAITS} & [ "$(jobs -p)" = $! ] && >go && wait $!; echo $?',
         'ps -o sid=,pgid= -p $$ | grep -c "$$.*$$"',
         "ps -o args= -p $$; ps -o args= --ppid $$ | wc -l",
         "bash -c 'seq 1 20000' | wc -l; echo $(bash -c 'seq 1 20000') | wc -c",
