@@ -52,6 +52,15 @@ def text_of(block: object) -> str | None:
     return "\n".join([*(one for one in about if isinstance(one, str) and one), said])
 
 
+def texts_of(content: object) -> list[str]:
+    """The texts in a message's content, in order."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    return [text for one in content if (text := text_of(one)) is not None]
+
+
 def with_text(block: Any, text: str) -> Any:
     """Other words in the place of a block that holds words alone."""
     if isinstance(block, str):

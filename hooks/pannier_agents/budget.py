@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pannier_agents.settings import ContextSettings
+from pannier_hook.tuning import fires_at
 
 DEFAULT_WINDOW = 128_000
 """Tokens that a model takes of which nothing is known."""
@@ -78,7 +79,7 @@ def budget(settings: ContextSettings, profile: Mapping[str, Any] | None) -> Budg
     if window != settings.window:
         reserve = min(reserve, window // _LARGEST_RESERVE)
     most = window - reserve
-    limit = min(window * settings.compaction.trigger_percent // 100, most)
+    limit = fires_at(window, settings.compaction.trigger_percent, reserve)
     return Budget(window, limit, most, settings.compaction.keep_recent_tokens)
 
 

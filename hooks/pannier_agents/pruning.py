@@ -73,11 +73,7 @@ def pruned_text(text: str, soft: int, hard: int) -> str:
 
 def text_of(content: object) -> str:
     """The texts in a message's content, one after the other."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(text for one in content if (text := blocks.text_of(one)) is not None)
+    return "\n".join(blocks.texts_of(content))
 
 
 def with_texts(message: BaseMessage, change: Callable[[str], str]) -> BaseMessage:

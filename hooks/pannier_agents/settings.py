@@ -53,7 +53,7 @@ class SpillBuffer:
     thresholds: Mapping[str, int] = field(default_factory=dict)
     """By tool or kind of tool; they go before those that are built in."""
     keep_days: int = tuning.KEEP_DAYS
-    keep_size: str = "1g"
+    keep_size: str = tuning.KEEP_SIZE
 
     def __post_init__(self) -> None:
         _check(self, "spill_buffer.")
@@ -72,15 +72,7 @@ class ContextSettings:
 
     def __post_init__(self) -> None:
         _check(self, "")
-        problem = tuning.contradiction(
-            soft_trim_chars=self.pruning.soft_trim_chars,
-            hard_clear_threshold=self.pruning.hard_clear_threshold,
-            window=self.window,
-            trigger_percent=self.compaction.trigger_percent,
-            reserve_tokens=self.compaction.reserve_tokens,
-            keep_recent_tokens=self.compaction.keep_recent_tokens,
-        )
-        if problem:
+        if problem := tuning.contradiction(self):
             raise ValueError(problem)
 
     @classmethod

@@ -13,7 +13,7 @@ from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from pannier_agents.blocks import text_of
+from pannier_agents.blocks import text_of, texts_of
 from pannier_agents.group import Group
 from pannier_agents.settings import ContextSettings
 from pannier_hook import events, spill
@@ -64,8 +64,7 @@ class Spill(AgentMiddleware[Any, Any, Any]):
         return spill.shown(spill.keep(options, self.settings, tool, pieces))
 
     def _may_be_large(self, message: ToolMessage) -> bool:
-        texts = _texts(message)
-        size = sum(map(len, texts))
+        size = sum(map(len, texts_of(message.content)))
         return self.settings.enabled and 4 * size > least_threshold(self.settings)
 
     def _spilled(self, request: ToolCallRequest, result: Result) -> Result:
@@ -76,7 +75,7 @@ class Spill(AgentMiddleware[Any, Any, Any]):
         def change(message: ToolMessage) -> ToolMessage:
             if not self._may_be_large(message):
                 return message
-            text = _joined(_texts(message))
+            text = _joined(texts_of(message.content))
             if len(text.encode("utf-8", "replace")) <= threshold(self.settings, name):
                 return message
             with self.group.untroubled(events.POST_TOOL):
@@ -112,13 +111,6 @@ def _messages(result: Any) -> Iterator[ToolMessage]:
 
     _changed(result, look)
     return iter(found)
-
-
-def _texts(message: ToolMessage) -> list[str]:
-    """The texts of its content, in order."""
-    if isinstance(message.content, str):
-        return [message.content]
-    return [text for block in message.content if (text := text_of(block)) is not None]
 
 
 def _joined(texts: list[str]) -> str:

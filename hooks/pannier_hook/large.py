@@ -86,7 +86,7 @@ class _Result:
         self._strings = strings
         self._until = until
         self._spill = spill_of(options.context)
-        self._tool = request.text(*toolresult.TOOL)
+        self._tool = request.tool
         self._response = request.value(*toolresult.RESPONSE)
         self._limit = threshold(self._spill, self._tool)
 

@@ -110,6 +110,11 @@ class Request:
         return self.text("hook_event_name") == "StopFailure"
 
     @property
+    def tool(self) -> str:
+        """The client's name of the tool that was called."""
+        return self.text("tool_name", "toolName")
+
+    @property
     def agent(self) -> str:
         """The sub-agent's id if the event is one's, else ""."""
         return self.text("agent_id", "agentId")

@@ -23,7 +23,7 @@ class Spill:
         default_threshold: int = tuning.DEFAULT_THRESHOLD,
         thresholds: Mapping[str, int] | None = None,
         keep_days: int = tuning.KEEP_DAYS,
-        keep_size: str = "1g",
+        keep_size: str = tuning.KEEP_SIZE,
     ) -> None:
         self.enabled = enabled
         self.default_threshold = default_threshold

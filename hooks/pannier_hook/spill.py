@@ -10,7 +10,7 @@ import posix
 import time
 
 from .folders import open_below
-from .spillnote import ENDS, Kept, ends_of, note, shown, spilled_in
+from .spillnote import ENDS, Kept, ends_of, shown, spilled_in
 from .spool import write_all
 
 TYPE_CHECKING = False
@@ -24,7 +24,6 @@ __all__ = [
     "Kept",
     "keep",
     "kept_paths",
-    "note",
     "shown",
     "spilled_in",
 ]

@@ -181,7 +181,7 @@ def details_of(options: Options, request: Request) -> dict[str, str]:
 
 def _of_tool(request: Request) -> dict[str, str]:
     details = {
-        "tool": request.text("tool_name", "toolName"),
+        "tool": request.tool,
         "call": request.text(*_CALL),
         "input": request.raw("tool_input", "toolInput", "tool_args", "toolArgs"),
         "output": request.inner("toolResult").text("textResultForLlm")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .clients import Client
     from .request import Request
 
-TOOL = ("tool_name", "toolName")
 RESPONSE = ("tool_response", "toolResult")
 
 WRITERS = frozenset({"edit", "multiedit", "notebookedit", "write"})
@@ -125,7 +124,7 @@ def call_of(request: Request) -> str:
 
 def is_command(client: Client, request: Request) -> bool:
     """Whether this is a command's output of which the client gives only a part."""
-    return client.replaces == BLOCK and request.text(*TOOL) == _COMMAND
+    return client.replaces == BLOCK and request.tool == _COMMAND
 
 
 def is_computed_with(client: Client, request: Request) -> bool:

@@ -6,6 +6,35 @@ people know from Mycel's memory page (Pruning, Compaction, Spill buffer).
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Pruning(Protocol):
+        @property
+        def soft_trim_chars(self) -> int: ...
+        @property
+        def hard_clear_threshold(self) -> int: ...
+
+    class Compaction(Protocol):
+        @property
+        def trigger_percent(self) -> int: ...
+        @property
+        def reserve_tokens(self) -> int: ...
+        @property
+        def keep_recent_tokens(self) -> int: ...
+
+    class Context(Protocol):
+        """`context:`, as the sidecar and agents in Python have it."""
+
+        @property
+        def window(self) -> int | None: ...
+        @property
+        def pruning(self) -> Pruning: ...
+        @property
+        def compaction(self) -> Compaction: ...
+
+
 VARIABLE = "PANNIER_CONTEXT"
 """Environment variable of a container: the group's settings as JSON, as far as they are not the
 defaults."""
@@ -25,7 +54,7 @@ LEAST_BUILT_IN = min(DEFAULT_THRESHOLD, *THRESHOLDS.values())
 LEAST_THRESHOLD = 4_000
 """Bytes: less is about what is shown of a spilled result."""
 KEEP_DAYS = 30
-KEEP_BYTES = 1 << 30
+KEEP_SIZE = "1g"
 
 LEAST = {
     "window": 4_000,
@@ -47,25 +76,22 @@ OUTER = ("memory", "tools")
 MOST = {"compaction.trigger_percent": 95, "spill_buffer.keep_days": 36_500}
 
 
-def contradiction(
-    *,
-    soft_trim_chars: int,
-    hard_clear_threshold: int,
-    window: int | None,
-    trigger_percent: int,
-    reserve_tokens: int,
-    keep_recent_tokens: int,
-) -> str:
-    """Why these values cannot hold together, in words for a person; "" if they can."""
+def contradiction(settings: Context) -> str:
+    """Why these settings cannot hold together, in words for a person; "" if they can."""
+    soft_trim_chars = settings.pruning.soft_trim_chars
+    hard_clear_threshold = settings.pruning.hard_clear_threshold
     if soft_trim_chars > hard_clear_threshold:
         return (
             f"pruning.soft_trim_chars ({soft_trim_chars}) is above pruning.hard_clear_threshold "
             f"({hard_clear_threshold}): what is cleared cannot be trimmed as well, so lower the "
             "one or raise the other"
         )
+    window, compaction = settings.window, settings.compaction
     if window is None:
         return ""
-    fires = _fires(window, trigger_percent, reserve_tokens)
+    trigger_percent = compaction.trigger_percent
+    reserve_tokens, keep_recent_tokens = compaction.reserve_tokens, compaction.keep_recent_tokens
+    fires = fires_at(window, trigger_percent, reserve_tokens)
     if reserve_tokens >= window:
         problem = (
             f"compaction.reserve_tokens ({reserve_tokens}) leaves nothing of the window ({window})"
@@ -79,14 +105,15 @@ def contradiction(
         return ""
     # What fits may differ from what is built in: who writes a small window wrote neither.
     reserve = min(reserve_tokens, window // 8)
-    keep = min(keep_recent_tokens, _fires(window, trigger_percent, reserve) // 2)
+    keep = min(keep_recent_tokens, fires_at(window, trigger_percent, reserve) // 2)
     return (
         f"{problem}. For this window write, say, "
         f"compaction: {{reserve_tokens: {reserve}, keep_recent_tokens: {keep}}}"
     )
 
 
-def _fires(window: int, trigger_percent: int, reserve_tokens: int) -> int:
+def fires_at(window: int, trigger_percent: int, reserve_tokens: int) -> int:
+    """Of how many tokens in a window of `window` a compaction begins."""
     return min(window * trigger_percent // 100, window - reserve_tokens)
 
 

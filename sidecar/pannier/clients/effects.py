@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pannier.clients.client import Effect
 from pannier.settings import ContextSettings
+from pannier_hook import tuning
 from pannier_hook.tools import SHELL, kind_of, threshold
 
 UNPRUNED = Effect("pruning", "no", "nobody can change what its model has already been sent")
@@ -13,9 +14,7 @@ UNPRUNED = Effect("pruning", "no", "nobody can change what its model has already
 def fires_at(settings: ContextSettings, window: int) -> int:
     """Of how many tokens in a window of `window` a compaction begins."""
     compaction = settings.compaction
-    return max(
-        1, min(window * compaction.trigger_percent // 100, window - compaction.reserve_tokens)
-    )
+    return max(1, tuning.fires_at(window, compaction.trigger_percent, compaction.reserve_tokens))
 
 
 def part_at(settings: ContextSettings, smallest: int) -> float:

@@ -92,7 +92,7 @@ class SpillBuffer(Strict):
         description="Days for which a file is kept.",
     )
     keep_size: Annotated[Size, AfterValidator(_enough)] = Field(
-        default="1g", description="Of all such files of the group; the oldest go first."
+        default=tuning.KEEP_SIZE, description="Of all such files of the group; the oldest go first."
     )
 
 
@@ -121,15 +121,7 @@ class ContextSettings(Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> ContextSettings:
-        problem = tuning.contradiction(
-            soft_trim_chars=self.pruning.soft_trim_chars,
-            hard_clear_threshold=self.pruning.hard_clear_threshold,
-            window=self.window,
-            trigger_percent=self.compaction.trigger_percent,
-            reserve_tokens=self.compaction.reserve_tokens,
-            keep_recent_tokens=self.compaction.keep_recent_tokens,
-        )
-        if problem:
+        if problem := tuning.contradiction(self):
             raise ValueError(problem)
         return self
 

@@ -18,7 +18,8 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
 
 from pannier_agents import ContextSettings, Spill
-from pannier_agents.spill import _changed, _joined, _texts, _with_text
+from pannier_agents.blocks import texts_of
+from pannier_agents.spill import _changed, _joined, _with_text
 from pannier_hook.spill import spilled_in
 
 from .conftest import Folders
@@ -296,9 +297,9 @@ _blocks = st.lists(
 def test_texts_in_contents(content: list[Any], text: str) -> None:
     """All texts are found, and one takes their place; nothing else changes or moves."""
     message = ToolMessage(content, tool_call_id="c", id="m", artifact=3)
-    assert all(one in _joined(_texts(message)) for one in _texts(message))
+    assert all(one in _joined(texts_of(message.content)) for one in texts_of(message.content))
     changed = _with_text(message, text)
-    assert _texts(changed) == [text] * bool(_texts(message))
+    assert texts_of(changed.content) == [text] * bool(texts_of(message.content))
     others = [one for one in content if isinstance(one, dict) and one["type"] == "image"]
     assert [one for one in changed.content if one in others] == others
     assert (changed.id, changed.artifact, changed.tool_call_id) == ("m", 3, "c")
