@@ -30,9 +30,10 @@ _DATABASES = {
     "threads.db": "What was said: [threads](threads-store.md).",
     "queue.db": "The queue of [messages to agents](send.md).",
     "sandbox.db": "[What became of containers](sandbox.md).",
+    "learning.db": "What was learned, and how far each thread was read.",
 }
 _ABOUT_VARIABLES = (
-    "The last three name another file for a database, each its own, where no agent can write: not "
+    "The last four name another file for a database, each its own, where no agent can write: not "
     "in `groups/`; and a folder that holds one is never mounted. A relative path counts from the "
     "home. All who use a home need the same values: the daemon, each command, and a sidecar "
     "[in a container](compose.md). Whoever has another one sees another, empty database, and "

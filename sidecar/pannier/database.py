@@ -22,6 +22,7 @@ VARIABLES = {
     "threads.db": "PANNIER_THREADS_DB_PATH",
     "queue.db": "PANNIER_QUEUE_DB_PATH",
     "sandbox.db": "PANNIER_SANDBOX_DB_PATH",
+    "learning.db": "PANNIER_LEARNING_DB_PATH",
 }
 """The databases of a home, and the variables that name another file for one."""
 _BUSY = 10.0

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from pannier.settings.context import ContextSettings
+from pannier.settings.learning import HomeLearning, LearningSettings
 from pannier.settings.strict import Strict
 from pannier.settings.units import Size, size_in_bytes
 from pannier.shown import brief
@@ -127,6 +128,11 @@ class GroupSettings(Strict):
         description="What is done so that long conversations fit the context window "
         "([context](context.md)).",
     )
+    learning: LearningSettings = Field(
+        default=LearningSettings(),
+        description="How lasting lessons are drawn from the group's threads "
+        "([learning](learning.md)).",
+    )
     enforce: Literal["report", "stop"] = Field(
         default="report",
         description="What `pannier serve` does with a container that has a mount which it would "
@@ -141,4 +147,9 @@ class HomeSettings(Strict):
         default="debian:bookworm-slim",
         min_length=1,
         description="What pannier's agent images are built on.",
+    )
+    learning: HomeLearning = Field(
+        default=HomeLearning(),
+        description="With which model groups learn, and what all may use in a day "
+        "([learning](learning.md)).",
     )

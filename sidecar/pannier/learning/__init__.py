@@ -1,0 +1,1 @@
+"""What an agent learns in one thread, for all threads of its group: `agent-memory/`."""
