@@ -31,7 +31,7 @@ def test_where_the_databases_lie_is_documented_and_reaches_the_sidecar() -> None
         for module in (CHECKOUT / "sidecar").rglob("*.py")
         for name in re.findall(r"PANNIER_[A-Z]+_DB_PATH", module.read_text())
     }
-    assert len(variables) == 3
+    assert len(variables) == 4
     handed_on = yaml.safe_load((CHECKOUT / "compose.yaml").read_text())["services"]["sidecar"]
     for name in variables:
         assert f"| `{name}` |" in (CHECKOUT / "docs" / "settings.md").read_text()
