@@ -13,6 +13,8 @@ class Say:
     text: str
     input_tokens: int | None = None
     """What the usage report says about the request; by default a quarter of its characters."""
+    cut_short: bool = False
+    """The model had no more room for its answer, and says so."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,18 @@ class Call:
     arguments: Mapping[str, object] | str
     """A text is the input of a free-form tool, such as Codex's `apply_patch`."""
     input_tokens: int | None = None
+    cut_short: bool = False
+
+
+@dataclass(frozen=True)
+class Fill:
+    """An answer in the form that the request demands (`Request.form`): the call of its tool, or a
+    text of JSON; a text of JSON also where no form is demanded."""
+
+    data: Mapping[str, object] | str
+    """A text goes out as it is: so one that is no JSON, or that fits no schema."""
+    input_tokens: int | None = None
+    cut_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,14 +57,14 @@ class Late:
     """A right answer that takes its time."""
 
     seconds: float
-    answer: Say | Call = field(default=Say("ok"))
+    answer: Say | Call | Fill = field(default=Say("ok"))
 
 
 @dataclass(frozen=True)
 class Cut:
     """The connection breaks in the middle of the answer."""
 
-    answer: Say | Call = field(default=Say("ok"))
+    answer: Say | Call | Fill = field(default=Say("ok"))
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,15 @@ class Garbled:
     """Status 200, and a body that is not of the protocol."""
 
 
-Answer = Say | Call | Fail | Late | Cut | Garbled
+@dataclass(frozen=True)
+class Moved:
+    """A redirect that asks to send the same request elsewhere."""
+
+    to: str
+    """A URL."""
+
+
+Answer = Say | Call | Fill | Fail | Late | Cut | Garbled | Moved
 
 OK = Say("ok")
 

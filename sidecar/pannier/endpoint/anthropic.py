@@ -10,12 +10,15 @@ from typing import Any
 from pannier.endpoint.answers import Call, Say
 from pannier.endpoint.dialect import (
     Asked,
+    Form,
     Json,
     Reply,
     Text,
     events,
     halves,
     mappings,
+    named_form,
+    nested,
     output_tokens,
     plain,
     strings,
@@ -50,6 +53,13 @@ class Anthropic:
 
     def tools(self, body: Json) -> frozenset[str]:
         return frozenset(str(tool.get("name")) for tool in mappings(body.get("tools")))
+
+    def form(self, body: Json) -> Form | None:
+        choice = nested(body, "tool_choice")
+        if choice.get("type") == "tool":
+            return named_form(body.get("tools"), choice.get("name"), "input_schema")
+        schema = nested(body, "output_config", "format", "schema")
+        return Form(schema) if schema else None
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         whole = _message(asked, answer)
@@ -108,7 +118,7 @@ def _message(asked: Asked, answer: Say | Call) -> dict[str, Any]:
         "role": "assistant",
         "model": asked.body.get("model", "scripted"),
         "content": [block],
-        "stop_reason": "end_turn" if isinstance(answer, Say) else "tool_use",
+        "stop_reason": _ending(answer),
         "stop_sequence": None,
         "usage": {
             "input_tokens": asked.tokens,
@@ -117,6 +127,12 @@ def _message(asked: Asked, answer: Say | Call) -> dict[str, Any]:
             "output_tokens": output_tokens(answer),
         },
     }
+
+
+def _ending(answer: Say | Call) -> str:
+    if answer.cut_short:
+        return "max_tokens"
+    return "end_turn" if isinstance(answer, Say) else "tool_use"
 
 
 def _stream(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -30,6 +30,16 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Form:
+    """What an answer has to look like."""
+
+    schema: Json
+    """A JSON schema."""
+    tool: str = ""
+    """The tool whose arguments it is; "": a text of JSON."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """What a request says to its dialect."""
 
@@ -57,6 +67,9 @@ class Dialect(Protocol):
 
     def tools(self, body: Json) -> frozenset[str]:
         """Names of the tools that the model may call."""
+
+    def form(self, body: Json) -> Form | None:
+        """What the answer is held to, if to anything: a tool that must be called, or a schema."""
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         """The answer, as a stream if the request wants one."""
@@ -104,6 +117,22 @@ def strings(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from strings(inner)
+
+
+def nested(value: object, *keys: str) -> Json:
+    """The object that lies under these keys, one within the other; an empty one if there is
+    none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def named_form(tools: object, name: object, schema: str) -> Form | None:
+    """The form of the tool of this name; `schema` is the key of its schema."""
+    for tool in mappings(tools):
+        if tool.get("name") == name and isinstance(name, str):
+            return Form(nested(tool, schema), name)
+    return None
 
 
 def mappings(value: object) -> Iterator[Json]:

@@ -12,12 +12,14 @@ from urllib.parse import parse_qs
 from pannier.endpoint.answers import Call, Say
 from pannier.endpoint.dialect import (
     Asked,
+    Form,
     Json,
     Reply,
     Text,
     events,
     halves,
     mappings,
+    nested,
     output_tokens,
     plain,
     strings,
@@ -56,6 +58,11 @@ class Gemini:
             declared = tool.get("functionDeclarations", tool.get("function_declarations"))
             names |= {str(function.get("name")) for function in mappings(declared)}
         return frozenset(names)
+
+    def form(self, body: Json) -> Form | None:
+        config = nested(body, "generationConfig")
+        schema = nested(config, "responseJsonSchema") or nested(config, "responseSchema")
+        return Form(schema) if schema else None
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         chunks = list(_chunks(asked, answer))

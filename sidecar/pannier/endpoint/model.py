@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from pannier.endpoint.answers import OK, Answer, tool_of
+from pannier.endpoint.answers import OK, Answer, Call, Fill, Say, tool_of
 from pannier.endpoint.anthropic import Anthropic
-from pannier.endpoint.dialect import Dialect, Json, Text
+from pannier.endpoint.dialect import Dialect, Form, Json, Text
 from pannier.endpoint.gemini import Gemini
 from pannier.endpoint.openai import OpenAIResponses
 from pannier.endpoint.openai_chat import OpenAIChat
@@ -38,11 +39,21 @@ class Request:
     generates: bool
     texts: tuple[Text, ...]
     tools: frozenset[str]
+    form: Form | None = None
+    """What the answer has to look like, if the request says so."""
 
     @property
     def tokens(self) -> int:
         """A quarter of its characters: near enough for a client's budget."""
         return max(1, sum(len(t.text) for t in self.texts) // 4)
+
+    def filled(self, answer: Fill) -> Say | Call:
+        """The answer in the form that this request demands."""
+        data, rest = answer.data, (answer.input_tokens, answer.cut_short)
+        if self.form and self.form.tool:
+            return Call(self.form.tool, data, *rest)
+        text = data if isinstance(data, str) else json.dumps(dict(data), ensure_ascii=False)
+        return Say(text, *rest)
 
     def holds(self, text: str) -> bool:
         return any(text in t.text for t in self.texts)
@@ -116,6 +127,7 @@ class ScriptedModel:
                 generates=dialect.generates(path) if dialect else False,
                 texts=dialect.texts(body) if dialect else (),
                 tools=dialect.tools(body) if dialect else frozenset(),
+                form=dialect.form(body) if dialect else None,
             )
             self._requests.append(request)
             self._changed.notify_all()

@@ -12,12 +12,15 @@ from typing import Any
 from pannier.endpoint.answers import Call, Say
 from pannier.endpoint.dialect import (
     Asked,
+    Form,
     Json,
     Reply,
     Text,
     events,
     halves,
     mappings,
+    named_form,
+    nested,
     output_tokens,
     plain,
     strings,
@@ -49,6 +52,13 @@ class OpenAIResponses:
         given = mappings(body.get("input"))
         later = (name for item in given for name in _tool_names(item.get("tools")))
         return frozenset((*_tool_names(body.get("tools")), *later))
+
+    def form(self, body: Json) -> Form | None:
+        choice = nested(body, "tool_choice")
+        if choice.get("type") == "function":
+            return named_form(body.get("tools"), choice.get("name"), "parameters")
+        schema = nested(body, "text", "format", "schema")
+        return Form(schema) if schema else None
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         if asked.path == _COMPACT:
@@ -134,9 +144,9 @@ def _response(asked: Asked, item: dict[str, Any], answer: Say | Call) -> dict[st
         "id": _id("resp"),
         "object": "response",
         "created_at": int(time.time()),
-        "status": "completed",
+        "status": "incomplete" if answer.cut_short else "completed",
         "error": None,
-        "incomplete_details": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if answer.cut_short else None,
         "instructions": body.get("instructions"),
         "model": body.get("model", "scripted"),
         "output": [item],
@@ -172,7 +182,7 @@ def _stream(whole: dict[str, Any], item: dict[str, Any]) -> Iterator[dict[str, A
         inner = _stream_call(item, "input", "response.custom_tool_call_input")
     for step in inner:
         yield {**step, "output_index": 0}
-    yield {"type": "response.completed", "response": whole}
+    yield {"type": f"response.{whole['status']}", "response": whole}
 
 
 def _stream_text(item: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -15,12 +15,15 @@ from typing import Any
 from pannier.endpoint.answers import Call, Say
 from pannier.endpoint.dialect import (
     Asked,
+    Form,
     Json,
     Reply,
     Text,
     events,
     halves,
     mappings,
+    named_form,
+    nested,
     output_tokens,
     plain,
 )
@@ -46,11 +49,18 @@ class OpenAIChat:
     def tools(self, body: Json) -> frozenset[str]:
         # A function's or a custom tool's definition stands under the name of its kind.
         tools = mappings(body.get("tools"))
-        return frozenset(str(_inner(tool, tool.get("type")).get("name")) for tool in tools)
+        return frozenset(str(nested(tool, str(tool.get("type"))).get("name")) for tool in tools)
+
+    def form(self, body: Json) -> Form | None:
+        name = nested(body, "tool_choice", "function").get("name")
+        functions = [nested(tool, "function") for tool in mappings(body.get("tools"))]
+        schema = nested(body, "response_format", "json_schema", "schema")
+        return named_form(functions, name, "parameters") or (Form(schema) if schema else None)
 
     def answer(self, asked: Asked, answer: Say | Call) -> Reply:
         message, usage = _message(answer), _usage(asked.tokens, output_tokens(answer))
         ending = "stop" if isinstance(answer, Say) else "tool_calls"
+        ending = "length" if answer.cut_short else ending
         head = {
             "id": _id("chatcmpl"),
             "created": int(time.time()),
@@ -61,7 +71,7 @@ class OpenAIChat:
             return plain({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
         head["object"] = "chat.completion.chunk"
         chunks = [{**head, "choices": [choice]} for choice in _choices(message, ending)]
-        if _inner(asked.body, "stream_options").get("include_usage"):
+        if nested(asked.body, "stream_options").get("include_usage"):
             chunks.append({**head, "choices": [], "usage": usage})
         reply = events(*chunks, named=False)
         return Reply(reply.content_type, (*reply.frames, _DONE))
@@ -84,7 +94,7 @@ def _texts(body: Json) -> Iterator[Text]:
             yield Text(f"{kind} {seen[kind]}", text)
         for call in mappings(message.get("tool_calls")):
             seen["tool call"] += 1
-            given = _inner(call, call.get("type"))
+            given = nested(call, str(call.get("type")))
             for key in ("arguments", "input"):
                 if isinstance(given.get(key), str):
                     yield Text(f"tool call {seen['tool call']}", given[key])
@@ -94,11 +104,6 @@ def _contents(content: object) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     yield from (p["text"] for p in mappings(content) if isinstance(p.get("text"), str))
-
-
-def _inner(outer: Json, key: object) -> Json:
-    inner = outer.get(key) if isinstance(key, str) else None
-    return inner if isinstance(inner, dict) else {}
 
 
 def _message(answer: Say | Call) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pannier.endpoint.answers import Answer, Cut, Fail, Garbled, Late
+from pannier.endpoint.answers import Answer, Cut, Fail, Fill, Garbled, Late, Moved
 from pannier.endpoint.dialect import Asked, Json, Reply, plain
 from pannier.endpoint.model import Request, ScriptedModel, dialect_of
 from pannier.errors import PannierError
@@ -167,6 +167,9 @@ class _Handler(BaseHTTPRequestHandler):
             retry = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
             self._send(dialect.failure(answer.status, answer.message), answer.status, retry)
             return
+        if isinstance(answer, Moved):
+            self._send(plain({}), 307, {"Location": answer.to})
+            return
         if isinstance(answer, Garbled):
             self._send(_GARBLE)
             return
@@ -175,6 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.closing.wait(answer.seconds)
         if isinstance(answer, Late | Cut):
             answer = answer.answer
+        if isinstance(answer, Fill):
+            answer = request.filled(answer)
         tokens = request.tokens if answer.input_tokens is None else answer.input_tokens
         reply = dialect.answer(Asked(request.path, query, request.body, tokens), answer)
         self._send(reply, cut=cut)
