@@ -18,7 +18,7 @@ from pannier.clients.transcript import (
     TurnEnds,
     Usage,
 )
-from pannier.threads import bounds, erasing, fulltext
+from pannier.threads import bounds, erasing, fulltext, successes
 from pannier.threads.known import Known, Stored, look, turn_of, untaken
 from pannier.threads.report import parse
 from pannier.threads.whereabouts import Ids, find_or_make
@@ -227,12 +227,14 @@ class _Application:
     def end(self, ends: TurnEnds) -> None:
         tip = self.tip(ends.inner)
         at = bounds.number(ends.at) or self.event.at
-        self.db.execute(
+        changed = self.db.execute(
             "UPDATE turns SET outcome = ?1, reason = ?2, ended = ?3 WHERE id = ?4"
             " AND ((outcome = '' OR reason = ?6) AND ?5"
             " OR outcome = 'succeeded' AND ?1 != 'succeeded')",
             (ends.outcome, bounds.text(ends.reason), at, tip.turn, tip.open, BROKEN_OFF),
         )
+        if changed.rowcount and tip.turn is not None:
+            successes.settle(self.db, tip.turn)
         tip.open = False
 
     def leave(self) -> None:

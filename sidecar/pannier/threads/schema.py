@@ -170,8 +170,31 @@ CREATE TABLE contexts (
 ) STRICT, WITHOUT ROWID;
 """
 
+_SUCCESSES = """
+-- Counted turns that succeeded, in the order in which that was heard of. Numbers are never used
+-- again: whoever has counted up to one goes on behind it.
+CREATE TABLE successes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    grp TEXT NOT NULL,
+    turn INTEGER NOT NULL UNIQUE REFERENCES turns ON DELETE CASCADE,
+    at INTEGER NOT NULL                  -- when it ended, but not later than it was heard of
+) STRICT;
+CREATE INDEX successes_by_group ON successes (grp);
+CREATE INDEX successes_by_time ON successes (grp, at);
+INSERT INTO successes (grp, turn, at)
+    SELECT grp, turns.id, min(ended, CAST(strftime('%s', 'now') AS INTEGER) * 1000000000)
+    FROM turns JOIN threads ON threads.id = turns.thread
+    WHERE outcome = 'succeeded' AND inner = '' AND NOT task ORDER BY ended, turns.id;
+
+CREATE INDEX messages_by_compaction ON messages (scope) WHERE kind = 'compaction' AND inner = '';
+
+-- The newest message that there was when a person moved the head.
+ALTER TABLE threads ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;
+"""
+
 MIGRATIONS = (
     Migration("threads, sessions, turns, messages, search", _FIRST),
     Migration("sessions are erased in a thread, messages everywhere", _ERASED_BY_THREAD),
     Migration("what a model would be sent", _CONTEXTS),
+    Migration("successful turns in the order in which they ended", _SUCCESSES),
 )

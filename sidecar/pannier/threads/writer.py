@@ -126,7 +126,11 @@ class WritableStore(Store):
                 found and (found.thread == thread or self.in_branch(thread, message))
             ):
                 raise UsageError(f"m{message} is no message of this thread")
-            self.db.execute("UPDATE threads SET head = ? WHERE id = ?", (message, thread))
+            self.db.execute(
+                "UPDATE threads SET head = ?,"
+                " moved = (SELECT coalesce(max(id), 0) FROM messages) WHERE id = ?",
+                (message, thread),
+            )
 
     def erase(self, thread: int, late: Iterable[tuple[str, str]] = ()) -> Erased:
         """Forget all that was said in the thread, for ever: also what is handed over later.

@@ -15,7 +15,7 @@ from pannier.threads.schema import MIGRATIONS
 from pannier.threads.store import open_store
 from pannier_hook.events import Event
 
-RELEASED = ("119a13c8c0cf3884", "8bb277d40afceb98", "5c77b776f5a1a464")
+RELEASED = ("119a13c8c0cf3884", "8bb277d40afceb98", "5c77b776f5a1a464", "237e93cb15907dd6")
 """Of each migration, as it was released first."""
 
 
