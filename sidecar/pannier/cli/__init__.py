@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "queue": "List the messages that wait for agents.",
     "compact": "Have an agent summarize a long conversation.",
     "memory": "Look at what a group remembers.",
+    "learned": "Look at what an agent learned by itself.",
     "threads": "Look at what was said, search it, go back, erase.",
     "image": "Build and list the images of the agent programs.",
     "bake": "Write hook and settings for a Dockerfile of your own.",
