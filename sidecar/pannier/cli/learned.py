@@ -10,6 +10,7 @@ import click
 COMMANDS: dict[str, str] = {
     "status": "Say how far learning is, and what it waits for.",
     "show": "Show what was learned.",
+    "why": "Say where a lesson comes from.",
 }
 HIDDEN = ("worker",)
 """What the daemon starts."""

@@ -7,7 +7,7 @@ import click
 from pannier import groups
 from pannier.cli import learned_view as view
 from pannier.cli.context import Context
-from pannier.learned import data
+from pannier.learned import data, written
 from pannier.learning.store import learning_file, open_learning
 
 
@@ -30,7 +30,7 @@ def command(context: Context, folder: str, candidates: bool, gone: bool, as_json
     if candidates and gone:
         raise click.UsageError("--candidates goes without --gone.")
     home = context.home()
-    groups.get(home, folder)
+    paths = groups.get(home, folder).paths
     with open_learning(learning_file(home, context.environ)) as learning:
         if candidates:
             found = learning.candidates(folder, ("waiting", "held"))
@@ -39,8 +39,9 @@ def command(context: Context, folder: str, candidates: bool, gone: bool, as_json
             empty = "Nothing waits to be merged."
         else:
             lessons = learning.lessons(folder, gone=gone)
-            rows = [data.of_lesson(one) for one in lessons]
-            lines = view.lessons(lessons)
+            now = {} if gone else written.lines(paths)
+            rows = [{**data.of_lesson(one), "in_memory": now.get(one.id)} for one in lessons]
+            lines = view.lessons(lessons, None if gone else now)
             empty = "No lesson is gone." if gone else "Nothing was learned yet."
     if as_json:
         context.print_json(rows)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
 from pannier.learned.data import moment
 from pannier.learned.overview import Overview
+from pannier.learned.tracing import Origin, Trace
+from pannier.learned.written import text_of
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.rows import Try
 from pannier.learning.schedule import Due
@@ -17,23 +18,33 @@ from pannier.shown import shown
 _INDENT = "  "
 
 
-def lessons(found: Sequence[Lesson]) -> Iterator[str]:
-    """By section, in the order in which they are given."""
-    for number, (section, those) in enumerate(groupby(found, lambda one: one.section)):
+def lessons(found: Sequence[Lesson], now: Mapping[str, str] | None) -> Iterator[str]:
+    """By section. `now`: what stands in MEMORY.md, by id; None: of what left it."""
+    for number, (section, those) in enumerate(_by_section(found)):
         if number:
             yield ""
         yield click.style(shown(section) or "(no section)", bold=True)
         for lesson in those:
-            yield f"{_INDENT}{id_of(lesson.id)}  {shown(lesson.text)}{_notes(lesson)}"
+            yield f"{_INDENT}{id_of(lesson.id)}  {_line(lesson, now)}"
 
 
-def _notes(lesson: Lesson) -> str:
+def _by_section(found: Sequence[Lesson]) -> list[tuple[str, list[Lesson]]]:
+    sections: dict[str, list[Lesson]] = {}
+    for lesson in found:
+        sections.setdefault(lesson.section, []).append(lesson)
+    return list(sections.items())
+
+
+def _line(lesson: Lesson, now: Mapping[str, str] | None) -> str:
+    written = text_of(lesson)
+    text = written if now is None else now.get(lesson.id, written)
     notes = [
         "your words" if lesson.by == "person" else "",
-        "seen in tool output" if lesson.source == "tool" else "",
+        "edited in MEMORY.md since" if text != written else "",
+        "deleted in MEMORY.md" if now is not None and lesson.id not in now else "",
     ]
     told = ", ".join(filter(None, notes))
-    return f"  ({told})" if told else ""
+    return shown(text) + (f"  ({told})" if told else "")
 
 
 def candidates(found: Sequence[Candidate]) -> Iterator[str]:
@@ -58,10 +69,6 @@ def source(name: str) -> str:
         "agent": "the agent said so",
         "tool": "seen in tool output",
     }.get(name, shown(name))
-
-
-def since(seconds: float) -> str:
-    return moment(seconds)
 
 
 # ------------------------------------------------------------------------------------------ status
@@ -128,3 +135,63 @@ def _failure(tried: Try) -> str:
     times = "once" if tried.count == 1 else f"{tried.count} times"
     until = f"; again at {moment(tried.not_before)}"
     return f"{shown(tried.work)} ({times}{until}): {shown(tried.why)}"
+
+
+# --------------------------------------------------------------------------------------------- why
+
+
+def trace(found: Trace, folder: str) -> Iterator[str]:
+    """As git shows a commit: its id, what is known of it, its text; then what it was made from."""
+    lesson = found.lesson
+    yield click.style(f"lesson {shown(lesson.id)}", fg="yellow")
+    yield _field("Section", shown(lesson.section) or "-")
+    yield _field("Kind", f"{shown(lesson.kind)}; {source(lesson.source)}")
+    yield _field("Learned", moment(lesson.learned))
+    times = f" ({lesson.confirmations} times)" if lesson.confirmations else ""
+    yield _field("Confirmed", moment(lesson.confirmed) + times)
+    yield _field("Changed", moment(lesson.changed))
+    if lesson.by == "person":
+        yield _field("Words", "yours: the line was edited in MEMORY.md")
+    if found.gone is not None:
+        yield _field("Gone", f"{moment(found.gone.at)}: {shown(found.gone.why)}")
+    elif found.deleted:
+        yield _field("Deleted", "its line was removed from MEMORY.md; the next consolidation heeds")
+    yield ""
+    yield f"{_DEEP}{shown(lesson.text)}"
+    if found.edited:
+        yield ""
+        yield "MEMORY.md says by now:"
+        yield f"{_DEEP}{shown(found.edited)}"
+    for one in found.origins:
+        yield ""
+        yield from origin(one, folder)
+
+
+def origin(found: Origin, folder: str) -> Iterator[str]:
+    """A candidate with what proves it, each message as `pannier threads show` has it."""
+    one = found.candidate
+    yield (
+        click.style(f"candidate {shown(one.id)}", fg="yellow") + f"  {one.state}, {shown(one.kind)}"
+    )
+    if one.why:
+        yield _field("Why", shown(one.why))
+    if one.approved:
+        yield _field("Approved", "by a person")
+    yield _field("Found", moment(one.found))
+    yield f"{_DEEP}{shown(one.text)}"
+    for proof in found.proofs:
+        evidence = proof.evidence
+        turn = f"  t{evidence.turn}" if evidence.turn else ""
+        where = f"{folder}/{proof.thread}" if proof.thread else evidence.thread
+        when = moment(evidence.at / 1e9)
+        who = _WHO.get(evidence.source, evidence.source)
+        yield f"{_INDENT}{shown(where)}{turn}  m{evidence.message}  {when}  {who}"
+        yield f"{_DEEP}{shown(proof.quote) if proof.message else '(deleted since)'}"
+
+
+_DEEP = "    "
+_WHO = {"person": "person", "message": "message from the queue", "agent": "agent", "tool": "tool"}
+
+
+def _field(name: str, text: str) -> str:
+    return f"{name + ':':<11}{text}"
