@@ -165,15 +165,8 @@ def alone(home: Home, name: str, *, seconds: float) -> Iterator[bool]:
 
     It lies in `state/`, which no container can reach.
     """
-    home.state.mkdir(mode=0o700, exist_ok=True)
-    with safefs.open_directory(home.state) as state:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(f"{name}.lock", flags, 0o600, dir_fd=state)
-        like_folder(file, state)
-    try:
-        yield lock.take(file, seconds=seconds)
-    finally:
-        os.close(file)
+    with lock.alone(home.state, name, seconds=seconds) as taken:
+        yield taken
 
 
 def is_up(container: Container) -> bool:

@@ -1,0 +1,214 @@
+"""One extraction of a group: what is new in its threads is read, a piece at a time.
+
+It may be broken off anywhere and done again: what was paid is recorded by the step, and what was
+stored is not stored twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from pannier.learning.asking import AskError
+from pannier.learning.extraction import judge, question
+from pannier.learning.means import Json, Means, Step, note_trouble, reply, trouble
+from pannier.learning.pieces import Piece, plan, rows_of
+from pannier.learning.rows import ThreadMark
+from pannier.learning.schedule import MOST_TRIES
+from pannier.learning.store import Learning
+from pannier.threads.learnable import Activity, activities, count_after
+from pannier.threads.queries import Store
+
+WORK = "extract"
+ASIDE = "aside:"
+"""Begins the name of what was set aside among the failures."""
+_OF_PIECE = ("answer", "refused", "too_long")
+"""Troubles that another piece need not have."""
+_MOST_TOLD = 20
+"""Of what was not believed."""
+
+
+@dataclass
+class _Tally:
+    """What came of it so far."""
+
+    found: int = 0
+    held: int = 0
+    threads: set[str] = field(default_factory=set)
+    dropped: list[tuple[str, str]] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
+    trouble: Json | None = None
+    at: float = 0.0
+    stopped: set[str] = field(default_factory=set)
+    """Threads of which nothing more is read this time."""
+
+
+def extract(means: Means, grp: str, step: Step) -> Json:
+    """Do it. What came of it, for the report. Raises PannierError, Busy among them."""
+    with means.alone(grp):
+        planned = step("plan", lambda: _plan(means, grp))
+        tally = _Tally()
+        for piece in map(Piece.of, planned["pieces"]):
+            if piece.thread_key in tally.stopped:
+                continue
+            asked = step(f"ask {piece.id}", _asking(means, piece))
+            _take(means, piece, asked, tally)
+            if tally.trouble and tally.trouble["kind"] not in _OF_PIECE:
+                break
+        return _finish(means, grp, planned, tally)
+
+
+def _plan(means: Means, grp: str) -> Json:
+    """What is to be read. Nothing, if another worker read it meanwhile."""
+    at = means.time()
+    try:
+        settings, asker = means.settings(grp), means.asker_for(grp)
+    except AskError as error:
+        return {"pieces": [], "at": at, "counted": 0, "trouble": trouble(error)}
+    with means.threads() as store, means.learning() as learning:
+        counted = activities(store).get(grp, Activity()).last_success_id
+        before = learning.group_mark(grp).counted
+        wanted = (grp, WORK) in learning.books.wanted()
+        new = count_after(store, grp, before, settings.extract_after)
+        if not wanted and new < settings.extract_after:
+            return {"pieces": [], "at": at, "counted": 0}
+        found = plan(store, learning, grp, means.budget(grp, asker))
+        return {"pieces": [one.as_data() for one in found], "at": at, "counted": counted}
+
+
+def _asking(means: Means, piece: Piece) -> Callable[[], Json]:
+    def ask() -> Json:
+        with means.threads() as store, means.learning() as learning:
+            rows = rows_of(store, piece)
+            mark = learning.thread_marks(piece.grp).get(piece.thread_key)
+        made = question(rows, piece, mark.summary if mark else "")
+        return means.asked(piece.grp, lambda _asker: (made, {}) if made else None)
+
+    return ask
+
+
+def _take(means: Means, piece: Piece, asked: Json, tally: _Tally) -> None:
+    """Store what the answer to a piece is worth."""
+    with means.threads() as store, means.learning(write=True) as learning:
+        if "trouble" in asked:
+            _note(learning, piece, asked["trouble"], asked["at"], tally)
+            return
+        try:
+            mark = _marked(store, learning, piece, asked, tally)
+        except AskError as error:
+            _note(learning, piece, trouble(error), asked["at"], tally)
+            return
+        learning.books.clear_tries(piece.grp, _name(piece))
+        tally.threads.add(mark.name)
+
+
+def _marked(
+    store: Store, learning: Learning, piece: Piece, asked: Json, tally: _Tally
+) -> ThreadMark:
+    rows = rows_of(store, piece)
+    before = learning.thread_marks(piece.grp).get(piece.thread_key)
+    active = max((row.at for row in rows), default=before.active if before else 0)
+    summary = before.summary if before else ""
+    summarized = before.summarized if before else 0.0
+    if not asked:
+        mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
+        learning.add_extraction(piece.grp, piece.id, mark, ())
+        return mark
+    found = judge(
+        rows,
+        piece,
+        reply(asked),
+        learning.forgotten(piece.grp),
+        _ids(piece.id),
+        asked["at"],
+    )
+    if found.summary:
+        summary, summarized = found.summary, asked["at"]
+    mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
+    learning.add_extraction(piece.grp, piece.id, mark, found.candidates)
+    tally.found += len(found.candidates)
+    tally.held += sum(one.state == "held" for one in found.candidates)
+    tally.dropped += found.dropped
+    return mark
+
+
+def _note(learning: Learning, piece: Piece, found: Json, at: float, tally: _Tally) -> None:
+    """What a piece failed for; after several times it is set aside, and its thread goes on."""
+    tally.trouble, tally.at = found, at
+    tally.stopped.add(piece.thread_key)
+    if found["kind"] not in _OF_PIECE:
+        return
+    tried = note_trouble(learning, piece.grp, _name(piece), found, at)
+    if tried.count >= MOST_TRIES:
+        _set_aside(learning, piece, found, at)
+        tally.aside.append(piece.name)
+        tally.trouble = None
+
+
+def _set_aside(learning: Learning, piece: Piece, found: Json, at: float) -> None:
+    with learning.transaction():
+        before = learning.thread_marks(piece.grp).get(piece.thread_key)
+        summary = (before.active, before.summary, before.summarized) if before else (0, "", 0.0)
+        mark = ThreadMark(piece.thread_key, piece.name, piece.upto, *summary)
+        if not learning.add_extraction(piece.grp, piece.id, mark, ()):
+            return
+        learning.books.clear_tries(piece.grp, _name(piece))
+        where = f"{piece.name}, behind m{piece.after} and up to m{piece.upto}"
+        why = f"{where}, was set aside: {found['why']}"
+        note_trouble(learning, piece.grp, f"{ASIDE}{piece.id}", {**found, "why": why}, at)
+
+
+def _finish(means: Means, grp: str, planned: Json, tally: _Tally) -> Json:
+    found = tally.trouble or planned.get("trouble")
+    at = tally.at or planned["at"]
+    result = {
+        "found": tally.found,
+        "held": tally.held,
+        "threads": sorted(tally.threads),
+        "dropped": tally.dropped[:_MOST_TOLD],
+        "aside": tally.aside,
+    }
+    with means.learning(write=True) as learning, learning.transaction():
+        if found:
+            tried = note_trouble(learning, grp, WORK, found, at)
+            result |= {"trouble": found, "not_before": tried.not_before}
+        else:
+            if planned["counted"]:
+                learning.finish_extraction(grp, planned["counted"])
+            learning.books.clear_tries(grp, WORK)
+        learning.books.unwant(grp, WORK, planned["at"])
+        report(learning, grp, WORK, planned["at"], result)
+    return result
+
+
+def report(learning: Learning, grp: str, work: str, at: float, result: Json) -> None:
+    """Keep what came of a piece of work, once. `at` tells it from others of the same work."""
+    if reported(learning, grp, work, at) is None:
+        learning.books.report(grp, work, at, json.dumps(result, ensure_ascii=False))
+
+
+def reported(learning: Learning, grp: str, work: str, at: float) -> Json | None:
+    """What was reported of it; None: nothing was yet."""
+    for one in learning.books.reports(grp):
+        if one.work == work and one.at == at:
+            return dict(json.loads(one.body))
+    return None
+
+
+def _name(piece: Piece) -> str:
+    """Of its failures: what is said behind it later changes it not."""
+    return f"piece:{piece.thread_key}:{piece.after}"
+
+
+def _ids(seed: str) -> Callable[[], str]:
+    """The same ones in the same order, whenever it is done again."""
+    numbers = count()
+
+    def new_id() -> str:
+        text = f"{seed} {next(numbers)}"
+        return f"c{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+    return new_id

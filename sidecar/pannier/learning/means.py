@@ -1,0 +1,108 @@
+"""With what lessons are drawn: where everything is, and who is asked. Tests bring their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pannier.learning.asking import Asker, AskError, Question, Reply
+from pannier.learning.rows import Try
+from pannier.learning.schedule import not_before
+from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.working import Busy, at_work
+from pannier.paths import Home
+from pannier.settings.learning import LearningSettings
+from pannier.threads.queries import Store
+from pannier.threads.store import open_store, threads_file
+
+Json = dict[str, Any]
+Step = Callable[[str, Callable[[], Json]], Json]
+"""Take a step of this name, or give what it gave before. What it gives is kept as JSON."""
+
+_PATIENCE = 5.0
+"""Seconds for which a person's command is waited for."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """Of one worker."""
+
+    home: Home
+    environ: Mapping[str, str]
+    time: Callable[[], float]
+    """Seconds since 1970."""
+    groups: Callable[[], Mapping[str, LearningSettings]]
+    """All groups whose settings can be read, as they are now."""
+    asker_for: Callable[[str], Asker]
+    """The model of a group, which keeps to the group's budget. Raises AskError."""
+    window_for: Callable[[str], int]
+    """Tokens of the context window of a group's agent."""
+
+    @contextmanager
+    def threads(self) -> Iterator[Store]:
+        """What was said, to be read."""
+        with open_store(threads_file(self.home, self.environ)) as store:
+            yield store
+
+    @contextmanager
+    def learning(self, *, write: bool = False) -> Iterator[Learning]:
+        """What was learned."""
+        with open_learning(learning_file(self.home, self.environ), write=write) as learning:
+            yield learning
+
+    @contextmanager
+    def alone(self, grp: str) -> Iterator[None]:
+        """Nobody else changes what the group learned. Raises Busy."""
+        with at_work(self.home, grp, seconds=_PATIENCE) as taken:
+            if not taken:
+                raise Busy(f"a command is at work on what {grp} learned")
+            yield
+
+    def settings(self, grp: str) -> LearningSettings:
+        """Raises AskError of a group whose settings cannot be read now."""
+        found = self.groups().get(grp)
+        if found is None:
+            raise AskError("unset", f"the settings of {grp} cannot be read")
+        return found
+
+    def budget(self, grp: str, asker: Asker) -> int:
+        """Tokens of a question: half of the smaller window."""
+        return min(asker.window, self.window_for(grp)) // 2
+
+    def asked(self, grp: str, question: Callable[[Asker], tuple[Question, Json] | None]) -> Json:
+        """What came of a question: `reply` and what else `question` gave, or `trouble`; {} where
+        there was nothing to ask. `at` says when."""
+        at = self.time()
+        try:
+            asker = self.asker_for(grp)
+            made = question(asker)
+            if made is None:
+                return {}
+            return {**made[1], "at": at, "reply": asdict(asker.ask(made[0]))}
+        except AskError as error:
+            return {"at": at, "trouble": trouble(error)}
+
+
+def trouble(error: AskError) -> Json:
+    """As JSON has it."""
+    why = f"{error.message}. {error.hint}" if error.hint else error.message
+    return {"kind": error.kind, "why": why, "after": error.after}
+
+
+def reply(asked: Json) -> Reply:
+    """From what `Means.asked` gave."""
+    return Reply(**asked["reply"])
+
+
+def note_trouble(learning: Learning, grp: str, work: str, found: Json, at: float) -> Try:
+    """One failure more in a row of this work; the same one a second time changes nothing."""
+    before = learning.books.tried(grp, work)
+    if before is not None and before.at == at:
+        return before
+    count = before.count + 1 if before else 1
+    after = not_before(found["kind"], count, found.get("after", 0.0), at)
+    tried = Try(grp, work, count, at, after, found["kind"], found["why"])
+    learning.books.note_try(tried)
+    return tried

@@ -1,0 +1,46 @@
+"""How groups stand, as the databases say. Cheap: it is asked every few seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pannier.learning.rows import GroupMark, Try
+from pannier.learning.schedule import Standing, Trouble
+from pannier.learning.store import Learning
+from pannier.settings.learning import LearningSettings
+from pannier.threads.learnable import Activity, activities, count_after
+from pannier.threads.queries import Store
+
+
+def standings(
+    store: Store, learning: Learning, groups: Mapping[str, LearningSettings]
+) -> dict[str, Standing]:
+    """Of these groups, with their settings. Raises PannierError."""
+    active, marks, counts = activities(store), learning.group_marks(), learning.counts()
+    staged = {proposal.grp: proposal.state for proposal in learning.staged()}
+    tries = _by_group(learning.books.tries())
+    wanted: dict[str, set[str]] = {}
+    for grp, work in learning.books.wanted():
+        wanted.setdefault(grp, set()).add(work)
+    found = {}
+    for grp, settings in groups.items():
+        activity, mark = active.get(grp, Activity()), marks.get(grp, GroupMark())
+        new = activity.last_success_id > mark.counted
+        found[grp] = Standing(
+            settings,
+            turns=count_after(store, grp, mark.counted, settings.extract_after) if new else 0,
+            last=activity.last_at / 1e9,
+            compacted=activity.last_compaction > mark.compacted,
+            waiting=counts.get(grp, {}).get("waiting", 0),
+            staged=staged.get(grp, ""),
+            troubles={t.work: Trouble(t.kind, t.not_before, t.why) for t in tries.get(grp, ())},
+            wanted=frozenset(wanted.get(grp, ())),
+        )
+    return found
+
+
+def _by_group(tries: tuple[Try, ...]) -> dict[str, list[Try]]:
+    found: dict[str, list[Try]] = {}
+    for tried in tries:
+        found.setdefault(tried.grp, []).append(tried)
+    return found
