@@ -68,3 +68,11 @@ class AskError(PannierError):
         """Seconds for which the server asks to wait; 0: it did not say."""
         self.tokens = tokens
         """What was paid all the same, as far as it is known."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """So that it can be recorded, and raised again."""
+        return _again, (self.kind, self.message, self.hint, self.after, self.tokens)
+
+
+def _again(kind: Trouble, message: str, hint: str, after: float, tokens: int) -> AskError:
+    return AskError(kind, message, hint, after=after, tokens=tokens)
