@@ -56,7 +56,8 @@ def plan(store: Store, learning: Learning, grp: str, budget: int) -> tuple[Piece
     upto = {key: mark.upto for key, mark in learning.thread_marks(grp).items()}
     found: list[Piece] = []
     for thread in threads_with_new(store, grp, upto):
-        for piece in split(new_rows(store, thread.id, upto.get(thread.key, 0)), thread, budget):
+        after = upto.get(thread.key, 0)
+        for piece in split(new_rows(store, thread.id, after), thread, after, budget):
             found.append(piece)
             if len(found) == MOST_PIECES:
                 return tuple(found)
