@@ -56,8 +56,11 @@ SELECT messages.id, messages.thread, messages.session, turn, parent, messages.ke
 FROM messages LEFT JOIN turns ON turns.id = messages.turn
 WHERE messages.thread = :thread AND messages.id IN (SELECT id FROM standing)
     AND messages.inner = '' AND coalesce(task, 0) = 0
-    AND (role, kind) IN (VALUES ('person', 'text'), ('pannier', 'message'), ('agent', 'text'),
+    AND ((role, kind) IN (VALUES ('person', 'text'), ('pannier', 'message'), ('agent', 'text'),
         ('agent', 'call'), ('tool', 'result'))
+        OR ((role, kind) = ('client', 'text')
+            AND (text GLOB '<task-notification>*<result>*'
+                OR text GLOB 'Message Type: FINAL_ANSWER*')))
     AND (:before = 0 OR messages.id < :before)
 ORDER BY messages.id LIMIT :limit
 """

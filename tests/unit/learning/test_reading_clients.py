@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from tests.unit.clients.transcripts import claude_stories, stories
 
 from pannier.clients.transcript import Line, Reader
-from pannier.clients.transcripts import claude, langchain, fields
+from pannier.clients.transcripts import claude, fields, langchain
 from pannier.learning.extraction import question
 from pannier.learning.pieces import split
 from pannier.learning.reading import read
@@ -23,7 +24,6 @@ from pannier_agents.summary import summary_message
 from pannier_hook.events import Event, Log
 from pannier_hook.framing import FILES, Frame, Section, render
 from pannier_hook.messages import Message, frame
-from tests.unit.clients.transcripts import claude_stories, stories
 
 from .rows import thread
 

@@ -194,6 +194,19 @@ def test_only_what_was_said_in_the_conversation_is_learned_from(store: WritableS
     assert [m.key for m in new_messages(store, 1, 0, 2)] == ["P", "Q"]
 
 
+def test_reports_of_sub_agents_are_learned_from(store: WritableStore) -> None:
+    """Also where the client puts them into the conversation, as Claude Code and Codex do."""
+    told = "<task-notification>\n<task-id>1</task-id>\n<result>done</result>\n</task-notification>"
+    put(
+        store,
+        Message("N", "client", "text", told),
+        Message("M", "client", "text", "Message Type: FINAL_ANSWER\nSender: /root\nPayload:\ndone"),
+        Message("shell", "client", "text", "<task-notification>\n<status>completed</status>"),
+        Message("inner", "client", "text", told, inner="sub"),
+    )
+    assert keys(store) == "NM"
+
+
 def test_a_turn_is_read_when_it_is_over(store: WritableStore) -> None:
     """However it ended. What comes after one that goes on waits with it."""
     put(store, *turn("a"), *turn("b", "failed"), TurnBegins("tc"), said("c"))
