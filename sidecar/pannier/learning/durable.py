@@ -18,9 +18,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from dbos import DBOS, DBOSConfig, SetEnqueueOptions, SetWorkflowID
-from dbos._error import DBOSException
-from dbos._serialization import DBOSPortableJSONSerializer
+from dbos import (
+    DBOS,
+    DBOSConfig,
+    DBOSPortableJSONSerializer,
+    SetEnqueueOptions,
+    SetWorkflowID,
+    WorkflowStatus,
+    error,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from pannier.errors import PannierError, described
@@ -82,6 +88,11 @@ class Works:
             return []
         DBOS._recover_pending_workflows(list(others))
         return self._collect(others)
+
+    def know(self) -> None:
+        """What stopped earlier was told then."""
+        found = DBOS.list_workflows(status=list(_ENDED), load_input=False)
+        self._told = {one.workflow_id for one in found if not _ended(one).result}
 
     def begin(self, grp: str, work: str) -> None:
         """Do the work, or go on with what was begun. Does nothing if it is under way."""
@@ -145,13 +156,13 @@ class Works:
             return {"result": self._do(grp, work, steps.take)}
         except CutShort:
             return {"result": {}}
-        except PannierError as error:
-            failed = f"{error.message}. {error.hint}" if error.hint else error.message
-            busy = isinstance(error, Busy)
-        except OSError as error:
-            failed = described(error)
-        except Exception as error:
-            failed = f"{type(error).__name__}: {error}"
+        except PannierError as why:
+            failed = f"{why.message}. {why.hint}" if why.hint else why.message
+            busy = isinstance(why, Busy)
+        except OSError as why:
+            failed = described(why)
+        except Exception as why:
+            failed = f"{type(why).__name__}: {why}"
         finally:
             self._running.discard(name)
             self._something.set()
@@ -211,6 +222,7 @@ def launched(home: Home, url: str | None, do: Do, executor: str) -> Iterator[Wor
                 polling_interval_sec=_POLL,
                 on_conflict="always_update",
             )
+            works.know()
             yield works
     finally:
         works.end(0)
@@ -222,11 +234,11 @@ def _go_on(name: str, grp: str, step: int) -> None:
     """From the first step that is not to be kept."""
     try:
         DBOS.rewind_workflow(name, start_step=step, queue_name=_QUEUE, queue_partition_key=grp)
-    except DBOSException:  # Another worker was faster.
+    except error.DBOSException:  # Another worker was faster.
         return
 
 
-def _ended(one: Any) -> Ended:
+def _ended(one: WorkflowStatus) -> Ended:
     grp, _, work = one.workflow_id.partition(":")
     if one.status != "SUCCESS":
         return Ended(grp, work, {}, f"it ended as {one.status}")
@@ -267,8 +279,8 @@ class _Thorough(sqlite3.Connection):
 def _in_words() -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, DBOSException) as error:
-        raise unusable(error) from error
+    except (SQLAlchemyError, error.DBOSException) as reason:
+        raise unusable(reason) from reason
 
 
 def _be_quiet() -> None:

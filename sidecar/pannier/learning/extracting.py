@@ -15,7 +15,7 @@ from itertools import count
 from pannier.learning.asking import AskError
 from pannier.learning.extraction import judge, question
 from pannier.learning.means import Json, Means, Step, note_trouble, reply, trouble
-from pannier.learning.pieces import Piece, plan, rows_of
+from pannier.learning.pieces import MOST_PIECES, Piece, plan, rows_of
 from pannier.learning.rows import ThreadMark
 from pannier.learning.schedule import MOST_TRIES
 from pannier.learning.store import Learning
@@ -49,31 +49,43 @@ class _Tally:
 def extract(means: Means, grp: str, step: Step) -> Json:
     """Do it. What came of it, for the report. Raises PannierError, Busy among them."""
     with means.alone(grp):
-        planned = step("plan", lambda: _plan(means, grp))
-        tally = _Tally()
-        for piece in map(Piece.of, planned["pieces"]):
-            if piece.thread_key in tally.stopped:
-                continue
-            asked = step(f"ask {piece.id}", _asking(means, piece))
-            _take(means, piece, asked, tally)
-            if tally.trouble and tally.trouble["kind"] not in _OF_PIECE:
+        tally, planned = _Tally(), step("plan 1", lambda: _plan(means, grp))
+        first, number = planned, 1
+        while planned["pieces"]:
+            _read(means, planned["pieces"], step, tally)
+            if tally.trouble or len(planned["pieces"]) < MOST_PIECES:
                 break
-        return _finish(means, grp, planned, tally)
+            number += 1
+            planned = step(f"plan {number}", lambda: _plan(means, grp, first["counted"]))
+        return _finish(means, grp, first, tally)
 
 
-def _plan(means: Means, grp: str) -> Json:
-    """What is to be read. Nothing, if another worker read it meanwhile."""
+def _read(means: Means, pieces: list[Json], step: Step, tally: _Tally) -> None:
+    """Piece by piece, until one fails for what the others would fail for, too."""
+    for piece in map(Piece.of, pieces):
+        if piece.thread_key in tally.stopped:
+            continue
+        asked = step(f"ask {piece.id}", _asking(means, piece))
+        _take(means, piece, asked, tally)
+        if tally.trouble and tally.trouble["kind"] not in _OF_PIECE:
+            return
+
+
+def _plan(means: Means, grp: str, counted: int = 0) -> Json:
+    """What is to be read, or the rest of it, once it is known up to which turn. Nothing, if another
+    worker read it meanwhile."""
     at = means.time()
     try:
         settings, asker = means.settings(grp), means.asker_for(grp)
     except AskError as error:
         return {"pieces": [], "at": at, "counted": 0, "trouble": trouble(error)}
     with means.threads() as store, means.learning() as learning:
-        counted = activities(store).get(grp, Activity()).last_success_id
+        more = counted > 0
+        counted = counted or activities(store).get(grp, Activity()).last_success_id
         before = learning.group_mark(grp).counted
         wanted = (grp, WORK) in learning.books.wanted()
         new = count_after(store, grp, before, settings.extract_after)
-        if not wanted and new < settings.extract_after:
+        if not more and not wanted and new < settings.extract_after:
             return {"pieces": [], "at": at, "counted": 0}
         found = plan(store, learning, grp, means.budget(grp, asker))
         return {"pieces": [one.as_data() for one in found], "at": at, "counted": counted}

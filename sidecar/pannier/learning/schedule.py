@@ -38,8 +38,8 @@ class Standing:
     """Successful ones since the last extraction, as far as they were counted."""
     last: float = 0.0
     """When the newest of all ended, in seconds since 1970."""
-    compacted: bool = False
-    """A thread compacts, or did, and nothing was consolidated since."""
+    compacted: int = 0
+    """The message of the newest compaction, if nothing was consolidated since; else 0."""
     waiting: int = 0
     """Candidates."""
     staged: Literal["", "writing", "waiting"] = ""
@@ -78,7 +78,7 @@ def in_words(group: Standing, now: float) -> tuple[Due, Due]:
 
 def compaction_is_over(group: Standing) -> bool:
     """Whether a compaction found nothing to be merged: it says nothing of what comes later."""
-    return group.compacted and not group.waiting and group.turns < group.settings.extract_after
+    return group.compacted > 0 and not group.waiting and group.turns < group.settings.extract_after
 
 
 def wish_is_over(group: Standing, now: float) -> tuple[str, ...]:

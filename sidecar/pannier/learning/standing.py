@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pannier.learning.rows import GroupMark, Try
-from pannier.learning.schedule import Standing, Trouble
+from pannier.learning.schedule import (
+    Standing,
+    Trouble,
+    compaction_is_over,
+    wish_is_over,
+)
 from pannier.learning.store import Learning
 from pannier.settings.learning import LearningSettings
 from pannier.threads.learnable import Activity, activities, count_after
@@ -30,13 +35,26 @@ def standings(
             settings,
             turns=count_after(store, grp, mark.counted, settings.extract_after) if new else 0,
             last=activity.last_at / 1e9,
-            compacted=activity.last_compaction > mark.compacted,
+            compacted=_newer(activity.last_compaction, mark.compacted),
             waiting=counts.get(grp, {}).get("waiting", 0),
             staged=staged.get(grp, ""),
             troubles={t.work: Trouble(t.kind, t.not_before, t.why) for t in tries.get(grp, ())},
             wanted=frozenset(wanted.get(grp, ())),
         )
     return found
+
+
+def pass_over(learning: Learning, found: Mapping[str, Standing], now: float) -> None:
+    """Note what there is nothing to do about: compactions, and wishes. Raises PannierError."""
+    for grp, standing in found.items():
+        if compaction_is_over(standing):
+            learning.note_compaction(grp, standing.compacted)
+        for wish in wish_is_over(standing, now):
+            learning.books.unwant(grp, wish, now)
+
+
+def _newer(last: int, answered: int) -> int:
+    return last if last > answered else 0
 
 
 def _by_group(tries: tuple[Try, ...]) -> dict[str, list[Try]]:

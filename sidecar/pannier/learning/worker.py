@@ -12,8 +12,8 @@ from pannier.learning.consolidating import consolidate
 from pannier.learning.durable import Ended, Works
 from pannier.learning.extracting import extract
 from pannier.learning.means import Json, Means, Step, note_trouble
-from pannier.learning.schedule import Due, due, wish_is_over
-from pannier.learning.standing import standings
+from pannier.learning.schedule import Due, compaction_is_over, due, wish_is_over
+from pannier.learning.standing import pass_over, standings
 from pannier.learning.working import MOST_WORKERS, left, seat
 
 _LOOK = 0.25
@@ -153,10 +153,9 @@ class _Worker:
         groups = self.means.groups()
         with self.means.threads() as store, self.means.learning() as learning:
             found = standings(store, learning, groups)
-        for grp, standing in found.items():
-            for wish in wish_is_over(standing, now):
-                with self.means.learning(write=True) as learning:
-                    learning.books.unwant(grp, wish, now)
+        if any(compaction_is_over(one) or wish_is_over(one, now) for one in found.values()):
+            with self.means.learning(write=True) as learning:
+                pass_over(learning, found, now)
         return {grp: due(standing, now) for grp, standing in found.items()}
 
     def _see_that_it_moves(self, active: Mapping[str, bool]) -> None:
