@@ -83,6 +83,11 @@ def put(
     )
 
 
+def belong(db: sqlite3.Connection, ids: Iterable[str], lesson: str) -> None:
+    """They were merged into this lesson: perhaps into another one first, which it holds now."""
+    db.executemany("UPDATE candidates SET lesson = ? WHERE id = ?", [(lesson, id) for id in ids])
+
+
 def approve(db: sqlite3.Connection, id: str) -> None:
     """A person lets a held one pass."""
     db.execute(

@@ -14,9 +14,10 @@ from typing import Literal
 
 from pannier.learning.lessons import Evidence
 
-What = Literal["text", "words", "message"]
+What = Literal["text", "words", "message", "thread", "time"]
 """`text`: a text as it was; `words`: those of one, for what is nearly the same; `message`: one that
-proved it."""
+proved it. As they are, since they tell nothing: `thread`: a thread's key, and the message up to
+which it is forgotten; `time`: from when to when, in nanoseconds since 1970."""
 Verdict = Literal["", "gone", "held"]
 """`gone`: it was forgotten; `held`: a person said it again since."""
 
@@ -46,6 +47,9 @@ class Forgotten:
     texts: dict[bytes, float]
     words: dict[frozenset[bytes], float]
     messages: frozenset[bytes]
+    threads: dict[str, int]
+    times: tuple[tuple[int, int], ...]
+    """From the first up to before the second."""
 
     @classmethod
     def of(cls, marks: Iterable[Mark]) -> Forgotten:
@@ -53,14 +57,30 @@ class Forgotten:
         texts: dict[bytes, float] = {}
         words: dict[frozenset[bytes], float] = {}
         messages = set[bytes]()
+        threads: dict[str, int] = {}
+        times: list[tuple[int, int]] = []
         for mark in marks:
             if mark.what == "text":
                 texts[mark.digest] = mark.at
             elif mark.what == "words":
                 words[_apart(mark.digest)] = mark.at
-            else:
+            elif mark.what == "message":
                 messages.add(mark.digest)
-        return cls(texts, words, frozenset(messages))
+            else:
+                first, second = mark.digest.decode().split()
+                if mark.what == "thread":
+                    threads[first] = max(int(second), threads.get(first, 0))
+                else:
+                    times.append((int(first), int(second)))
+        return cls(texts, words, frozenset(messages), threads, tuple(times))
+
+    def hides(self, thread: str, message: int, at: int) -> bool:
+        """Whether nothing is learned from this message of the thread with this key any more."""
+        return (
+            message <= self.threads.get(thread, 0)
+            or any(begin <= at < end for begin, end in self.times)
+            or _digest(str(message)) in self.messages
+        )
 
     def verdict(self, text: str, evidence: Iterable[Evidence]) -> Verdict:
         """Whether a lesson may be learned.
@@ -69,7 +89,7 @@ class Forgotten:
         same words; unless a person said so after it was forgotten: then a person decides.
         """
         proofs = tuple(evidence)
-        if proofs and all(_digest(str(proof.message)) in self.messages for proof in proofs):
+        if proofs and all(self.hides(p.thread, p.message, p.at) for p in proofs):
             return "gone"
         at = self._when(text)
         if at is None:
@@ -85,13 +105,29 @@ class Forgotten:
         return max(near if found is None else [*near, found], default=None)
 
 
-NOTHING = Forgotten({}, {}, frozenset())
+NOTHING = Forgotten({}, {}, frozenset(), {}, ())
 """Nothing was forgotten."""
 
 
 def is_near(forgotten: str, text: str) -> bool:
     """Whether a text says nearly what another one says, by their words."""
-    return _normal(forgotten) == _normal(text) or _are_near(_hashed(forgotten), _hashed(text))
+    return is_same(forgotten, text) or _are_near(_hashed(forgotten), _hashed(text))
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts have the same words in the same order."""
+    return _normal(one) == _normal(other)
+
+
+def has_words(text: str) -> bool:
+    """Whether there is anything to tell it by."""
+    return bool(_words(text))
+
+
+def holds(text: str, part: str) -> bool:
+    """Whether these words stand together in a text. A part without words stands nowhere."""
+    words = _normal(part)
+    return bool(words) and f" {words} " in f" {_normal(text)} "
 
 
 def marks(texts: Iterable[str], messages: Iterable[int], at: float) -> tuple[Mark, ...]:
@@ -105,13 +141,29 @@ def marks(texts: Iterable[str], messages: Iterable[int], at: float) -> tuple[Mar
     return tuple(found)
 
 
+def thread_mark(thread: str, upto: int, at: float) -> Mark:
+    """By which a thread is forgotten up to this message."""
+    return Mark("thread", f"{thread} {upto}".encode(), at)
+
+
+def time_mark(begin: int, end: int, at: float) -> Mark:
+    """By which all is forgotten that was said in this time."""
+    return Mark("time", f"{begin} {end}".encode(), at)
+
+
 def _are_near(forgotten: frozenset[bytes], here: frozenset[bytes]) -> bool:
     common = len(forgotten & here)
-    if not common:
+    if not common or not _same_numbers(forgotten, here):
         return False
     return common / len(forgotten | here) >= _NEAR or (
         len(forgotten) > 2 and common / len(forgotten) >= _MOSTLY
     )
+
+
+def _same_numbers(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
+    """Where one says 40 and the other 90, they are two things."""
+    numbers, others = ({w for w in words if w[-1] & 1} for words in (one, other))
+    return numbers <= others or others <= numbers
 
 
 def _normal(text: str) -> str:
@@ -131,7 +183,12 @@ def _words(text: str) -> list[str]:
 
 
 def _hashed(text: str) -> frozenset[bytes]:
-    return frozenset(_digest(word) for word in _words(text))
+    """The last bit of each says whether there is a digit in the word."""
+    return frozenset(
+        digest[:-1] + bytes([digest[-1] & 0xFE | any(map(str.isdigit, word))])
+        for word in _words(text)
+        for digest in [_digest(word)]
+    )
 
 
 def _apart(together: bytes) -> frozenset[bytes]:

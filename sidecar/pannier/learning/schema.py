@@ -124,10 +124,10 @@ CREATE TABLE reports (
 ) STRICT;
 CREATE INDEX reports_by_group ON reports (grp, id);
 
--- What a person had forgotten, as digests: it does not come back by itself.
+-- What a person had forgotten, told without its words: it does not come back by itself.
 CREATE TABLE forgotten (
     grp TEXT NOT NULL,
-    what TEXT NOT NULL,                      -- text, words, message
+    what TEXT NOT NULL,                      -- text, words, message, thread, time
     digest BLOB NOT NULL,
     at REAL NOT NULL,
     PRIMARY KEY (grp, what, digest)

@@ -261,6 +261,8 @@ class Learning:
                 left = change.what in ("remove", "drop")
                 gone = Gone(at, change.why or change.what) if left else None
                 lines.put(self.db, grp, change.lesson, gone)
+                if gone is None:
+                    candidates.belong(self.db, change.lesson.candidates, change.lesson.id)
             for taken in merge.taken:
                 candidates.put(
                     self.db, taken.candidate, taken.state, why=taken.why, lesson=taken.lesson

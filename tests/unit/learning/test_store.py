@@ -114,3 +114,21 @@ def test_books_are_kept(learning: Learning) -> None:
         books.report("scout", "extract", float(number), str(number))
     assert [report.body for report in books.reports("scout", 2)] == ["59", "58"]
     assert len(books.reports("scout", 1000)) == 50
+
+
+def test_the_candidates_of_a_lesson_that_another_one_holds_are_its_own(learning: Learning) -> None:
+    """So its trace goes on."""
+    learning.add_extraction("scout", "p1", mark(20), (candidate(1), candidate(2)))
+    one = lesson(1, candidates=(candidate(1).id,))
+    learning.settle("scout", merge(Change("add", one)), 9.0, memory="")
+    two = lesson(2, candidates=(candidate(1).id, candidate(2).id))
+    learning.settle("scout", merge(Change("remove", one), Change("add", two)), 9.0, memory="")
+    assert learning.lessons("scout") == (two,)
+    assert learning.lessons("scout", gone=True) == (lesson(1),)
+
+
+def test_what_was_read_of_a_deleted_thread_is_not_stored(learning: Learning) -> None:
+    """However late it comes."""
+    learning.close_thread("scout", "k1")
+    assert not learning.add_extraction("scout", "p1", mark(10**15), (candidate(1),))
+    assert learning.candidates("scout") == ()
