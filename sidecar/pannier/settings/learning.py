@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Self
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from pannier.settings.strict import Strict
 from pannier.settings.units import Duration, seconds_of
@@ -12,11 +14,25 @@ from pannier.settings.units import Duration, seconds_of
 CLIENT = "client"
 """In the place of a model's name: the group's own client, headless, with its own login."""
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
 
 def _url(text: str | None) -> str | None:
-    if text is not None and not text.startswith(("http://", "https://")):
+    if text is None:
+        return None
+    url = urlsplit(text) if text.isprintable() and " " not in text else None
+    if url is None or url.scheme not in ("http", "https") or not url.hostname:
         raise ValueError("write a URL such as http://localhost:11434/v1")
+    if "@" in url.netloc or url.query or url.fragment:
+        raise ValueError("write the URL alone; name the variable that holds the key in key_from")
     return text
+
+
+def _variable(name: str | None) -> str | None:
+    # Whoever writes the key itself here must not find it in a message.
+    if name is not None and not _VARIABLE.fullmatch(name):
+        raise ValueError("write the name of a variable, such as MY_API_KEY, not the key")
+    return name
 
 
 class Budget(Strict):
@@ -40,11 +56,10 @@ class ModelSettings(Strict):
     base_url: Annotated[str | None, AfterValidator(_url)] = Field(
         default=None, description="Of a server that is not the provider's own."
     )
-    key_from: str | None = Field(
+    key_from: Annotated[str | None, AfterValidator(_variable)] = Field(
         default=None,
-        min_length=1,
         description="Name of the variable with the key, in the environment of the daemon; without "
-        "it, the provider's usual one.",
+        "it, the provider's usual one, and no key with `base_url`.",
     )
     window: int | None = Field(
         default=None,
@@ -53,6 +68,15 @@ class ModelSettings(Strict):
         description="Tokens of the model's context window; without it, what is known of the model, "
         "else 128,000.",
     )
+
+    @model_validator(mode="after")
+    def _of_a_model(self) -> Self:
+        named = [name for name in ("base_url", "key_from") if getattr(self, name) is not None]
+        if named and self.model is None:
+            raise ValueError(f"{named[0]} belongs to a model: set model beside it")
+        if named and self.model == CLIENT:
+            raise ValueError(f"the client has its own server and login: remove {named[0]}")
+        return self
 
 
 class LearningSettings(ModelSettings):
@@ -96,9 +120,8 @@ class HomeLearning(ModelSettings):
         default=Budget(calls=1_000, tokens=20_000_000),
         description="What all groups together may use in a day.",
     )
-    database_from: str | None = Field(
+    database_from: Annotated[str | None, AfterValidator(_variable)] = Field(
         default=None,
-        min_length=1,
         description="Name of the variable with the URL of a PostgreSQL database for the steps in "
         "progress, so that several workers share them; without it, a file in `state/`.",
     )
