@@ -103,7 +103,7 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
         candidates=candidates,
         released=tuple(c.id for c in known.candidates if c.lesson in gone and c.id not in out),
         summaries=tuple(_summaries(known, wish, candidates, says)),
-        reports=tuple(r.id for r in known.reports if any(map(says, _strings(r.body)))),
+        reports=tuple(retelling(known.reports, texts, [*gone, *out])),
         tries=tuple(t for t in known.tries if says(t.why)),
         own=tuple(text for text in known.own if any(map(says, _sentences(text)))),
         alike=tuple(
@@ -212,6 +212,12 @@ def _place_marks(wish: Wish, now: float) -> tuple[Mark, ...]:
     if wish.end:
         return (forgotten.time_mark(wish.begin, wish.end, now),)
     return ()
+
+
+def retelling(reports: Iterable[Report], texts: Iterable[str], ids: Iterable[str]) -> list[int]:
+    """Which reports quote one of these texts, or name one of these ids."""
+    says = _says(texts, ids)
+    return [report.id for report in reports if any(map(says, _strings(report.body)))]
 
 
 def _sentences(text: str) -> list[str]:

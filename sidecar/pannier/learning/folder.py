@@ -1,0 +1,104 @@
+"""A group's `agent-memory/`, from the host: read, replaced file by file, never followed out of it.
+
+A person edits there, and an agent reads. Whoever writes holds the group's lock (`working`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from pannier import safefs
+from pannier.errors import ChangedMeanwhile, PannierError, described
+from pannier.learning.memoryfile import decode
+from pannier.paths import Home
+
+MEMORY = "MEMORY.md"
+SUMMARY = "summary.md"
+SESSIONS = "session_summaries"
+_LIMIT = 64 << 20
+_OF_THREAD = re.compile(r".*-(?P<key>[0-9a-f]{8})\.md", re.DOTALL)
+
+
+class Folder:
+    """The folder, open. Every method raises PannierError."""
+
+    def __init__(self, home: Home, grp: str, root: int) -> None:
+        self.path = home.group(grp).learned
+        self._root = root
+
+    def read(self, name: str) -> bytes | None:
+        """What the file holds; None where there is none."""
+        with _in_words():
+            return safefs.read(self._root, name, limit=_LIMIT, missing=None)
+
+    def text(self, name: str) -> str:
+        """The same as text; "" where there is none. It must be UTF-8."""
+        return decode(self.read(name) or b"", str(self.path / name))
+
+    def replace(self, name: str, text: str, before: bytes | None) -> None:
+        """Write the file, whole or not at all; "" removes it. Nothing happens to one that holds
+        that already.
+
+        Raises ChangedMeanwhile when it does not hold any more what it held `before`.
+        """
+        now, data = self.read(name), text.encode() or None
+        if now == data:
+            return
+        if now != before:
+            raise ChangedMeanwhile(f"{self.path / name} was changed by somebody else")
+        with _in_words():
+            if data is None:
+                _remove(self._root, name)
+            elif before is None:
+                safefs.write(self._root, name, data, replace=False)
+            else:
+                safefs.write(self._root, name, data, expected=before)
+
+    def sessions(self) -> dict[str, tuple[str, ...]]:
+        """The names of files with summaries of threads, by the thread's key."""
+        found: dict[str, tuple[str, ...]] = {}
+        with suppress(FileNotFoundError), safefs.open_directory(self._root, SESSIONS) as there:
+            for key, name in _of_threads(there):
+                found[key] = (*found.get(key, ()), name)
+        return found
+
+    def remove_session(self, key: str) -> None:
+        """Remove the summary of the thread with this key."""
+        for name in self.sessions().get(key, ()):
+            with _in_words(), safefs.open_directory(self._root, SESSIONS) as there:
+                _remove(there, name)
+
+
+@contextmanager
+def opened(home: Home, grp: str, *, create: bool = False) -> Iterator[Folder | None]:
+    """The group's folder; None where there is none and it is not made. Raises PannierError."""
+    paths = home.group(grp)
+    with ExitStack() as stack:
+        root = None
+        with _in_words(), suppress(FileNotFoundError):
+            root = stack.enter_context(
+                safefs.open_directory(home.groups, paths.folder, paths.learned.name, create=create)
+            )
+        yield None if root is None else Folder(home, grp, root)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PannierError(described(error)) from error
+
+
+def _of_threads(folder: int) -> Iterator[tuple[str, str]]:
+    for name in sorted(os.listdir(folder)):
+        if match := _OF_THREAD.fullmatch(name):
+            yield match["key"], name
+
+
+def _remove(root: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=root)
