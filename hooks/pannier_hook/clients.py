@@ -47,6 +47,7 @@ class Client:
     __slots__ = (
         "angles_escaped",
         "begins_late",
+        "commands",
         "dialect",
         "fresh",
         "goes_on",
@@ -61,6 +62,7 @@ class Client:
         "parts",
         "prompt_event",
         "replaces",
+        "shows",
         "state",
         "stop_event",
         "transcript",
@@ -103,6 +105,11 @@ class Client:
     guides_summary: str
     """The form in which what is printed before a compaction reaches the model that writes the
     summary; "" when nothing does."""
+    commands: str
+    """Its tool for commands, where a reader keeps their output, of which the client gives its hooks
+    not all; "" where there is no reader."""
+    shows: int
+    """With a reader: the bytes of a command's output beyond which its model is not shown all."""
     prompt_event: str
     """The client's own name of the event of a prompt."""
     replaces: str
@@ -132,6 +139,8 @@ class Client:
         lags: bool = False,
         goes_on: bool = False,
         guides_summary: str = "",
+        commands: str = "",
+        shows: int = 0,
         prompt_event: str = "UserPromptSubmit",
         stop_event: str = "",
         replaces: str = "",
@@ -154,6 +163,8 @@ class Client:
         put(self, "lags", lags)
         put(self, "goes_on", goes_on)
         put(self, "guides_summary", guides_summary)
+        put(self, "commands", commands)
+        put(self, "shows", shows)
         put(self, "prompt_event", prompt_event)
         put(self, "stop_event", stop_event)
         put(self, "replaces", replaces)
@@ -217,6 +228,9 @@ _ROWS = (
         begins_late=True,
         transcript=True,
         goes_on=True,
+        commands="Bash",
+        # 10,000 tokens, which it counts as four bytes each.
+        shows=40_000,
         replaces=BLOCK,
     ),
     # What its session start injects is lost on the next resume, so the first prompt carries it.
@@ -252,8 +266,16 @@ _ROWS = (
         log=EVENTS,
         replaces=MODIFY,
     ),
-    # A plugin of ours calls the hook, and passes on what it prints.
-    Client("opencode", dialect=PLAIN, guides_summary=PLAIN, replaces=TEXT),
+    # A plugin of ours calls the hook, and passes on what it prints. It stops reading when a command
+    # ends, and loses what it has not read until then.
+    Client(
+        "opencode",
+        dialect=PLAIN,
+        guides_summary=PLAIN,
+        commands="bash",
+        shows=50 << 10,
+        replaces=TEXT,
+    ),
     # Middleware of ours (`pannier_agents`) puts the text before its model.
     Client("langchain", dialect=PLAIN),
     Client("custom", dialect=PLAIN, guides_summary=PLAIN, replaces=TEXT),

@@ -1,6 +1,7 @@
 """Keeps in a file what a command of the agent's prints, when that is long.
 
-For a client that gives its hooks only a part of it (Codex). The command's own shell asks for a
+For a client that gives its hooks only a part of it (Codex), or may not have all of it itself
+(OpenCode). The command's own shell asks for a
 reader and puts the reader's pipe in the place of its output, so it stays what it is: its number,
 group, session, children and status are its own. The reader passes each byte on at once and says
 nothing: the hook of the client's event does, by what the reader leaves in a note (`commandcalls`).
@@ -19,21 +20,15 @@ if TYPE_CHECKING:
     from .options import Options
     from .tools import SpillSettings
 
-SHOWN = 40_000
-"""Bytes. Codex shows its model 10,000 tokens of an output, which it counts as four bytes each: what
-it would leave out is kept, also where the threshold is higher."""
 HELD = 1 << 20
 """Bytes that are held in memory until the output is over: nothing is made, or waited for, while a
 command of the usual length runs."""
 MOST = 256 << 20
 """Bytes of one output that are kept."""
-TOOL = "Bash"
-"""What Codex calls its tool for commands in its hooks."""
 
 OUTPUT = 9
 """The descriptor of the command's output. At 1 the reader tells the name of its pipe."""
 
-_CALL = b"CODEX_TOOL_CALL_ID"
 _CHUNK = 1 << 16
 """A pipe holds no more."""
 _LEFT_ALONE = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
@@ -41,19 +36,33 @@ _LEFT_ALONE = (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP)
 
 def command(options: Options, words: Sequence[str]) -> int:
     """Make a reader for the process whose number stands in `words`, and print the name of its pipe.
-    Status 1 when there is none: then the command's output stays where it is."""
+    The note's name follows the number. Status 1 when there is none: then the command's output stays
+    where it is."""
     try:
         options.read(words)
-        limit = _limit(options)
+        process, note = options.rest
+        tool, limit = _tool_and_limit(options)
         if limit:
-            _make_reader(options, int("".join(options.rest)), limit)
+            _make_reader(options, int(process), Keeping(tool, limit, note))
         return 0 if limit else 1
     except (OSError, ValueError) as problem:
         _complain(options, problem)
         return 1
 
 
-def _make_reader(options: Options, command: int, limit: int) -> None:
+class Keeping:
+    """What is kept: more than `limit` bytes of the output of `tool`; where, says `note`. Frozen by
+    custom."""
+
+    __slots__ = ("limit", "note", "tool")
+
+    def __init__(self, tool: str, limit: int, note: str) -> None:
+        self.tool = tool
+        self.limit = limit
+        self.note = note
+
+
+def _make_reader(options: Options, command: int, keeping: Keeping) -> None:
     """It is in a session of its own, and nobody's child once this process has ended. Raises
     OSError."""
     posix.fstat(OUTPUT)  # Nothing fails any more once the command has the pipe.
@@ -67,7 +76,7 @@ def _make_reader(options: Options, command: int, limit: int) -> None:
         posix.write(1, f"/proc/{posix.getpid()}/fd/{theirs}\n".encode())
         posix.dup2(OUTPUT, 1)
         posix.close(OUTPUT)
-        _read(options, limit, Output(pipe, theirs, process))
+        _read(options, keeping, Output(pipe, theirs, process))
     finally:
         posix._exit(0)
 
@@ -89,15 +98,15 @@ def _hide() -> None:
     posix.close(nothing)
 
 
-def _read(options: Options, limit: int, output: Output) -> None:
+def _read(options: Options, keeping: Keeping, output: Output) -> None:
     held = bytearray()
     try:
         for chunk in output.chunks():
             held += chunk
             if len(held) > HELD:
                 break
-        if len(held) > limit:
-            _keep(options, output, bytes(held))
+        if len(held) > keeping.limit:
+            _keep(options, keeping, output, bytes(held))
     except BrokenPipeError:
         return  # Nobody listens any more: the command is to see that as well.
     except Exception as problem:
@@ -167,14 +176,14 @@ class Output:
         return chunk
 
 
-def _keep(options: Options, output: Output, held: bytes) -> None:
+def _keep(options: Options, keeping: Keeping, output: Output, held: bytes) -> None:
     """Keep `held` and what follows. It is done before the client sees the end of the output."""
     from .commandcalls import Note
     from .spill import keep
 
-    note = Note(options, posix.environ.get(_CALL, b"").decode("utf-8", "surrogateescape"))
+    note = Note(options, keeping.note)
     try:
-        kept = keep(options, _spill(options), TOOL, _bounded(held, output))
+        kept = keep(options, _spill(options), keeping.tool, _bounded(held, output))
     except BaseException:
         note.drop()
         raise
@@ -189,14 +198,21 @@ def _bounded(held: bytes, output: Output) -> Iterator[bytes]:
             room = max(0, room - len(chunk))
 
 
-def _limit(options: Options) -> int:
-    """Bytes beyond which an output is kept; 0 where nothing ever is."""
+def _tool_and_limit(options: Options) -> tuple[str, int]:
+    """The client's tool for commands, and the bytes beyond which an output is kept; 0 where nothing
+    ever is. What the client would not show is kept also where the threshold is higher."""
+    from .clients import CLIENTS
+
+    client = CLIENTS.get(options.client)
+    if client is None or not client.commands:
+        raise ValueError(f"no client whose commands have a reader: {options.client[:80]!r}")
     if not options.context:
-        return SHOWN
+        return client.commands, client.shows
     from .tools import threshold
 
     spill = _spill(options)
-    return min(SHOWN, threshold(spill, TOOL)) if spill.enabled else 0
+    least = min(client.shows, threshold(spill, client.commands)) if spill.enabled else 0
+    return client.commands, least
 
 
 def _spill(options: Options) -> SpillSettings:

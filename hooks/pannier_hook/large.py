@@ -6,7 +6,7 @@ import posix
 import time
 
 from . import toolresult
-from .clients import DENY, UPDATE
+from .clients import BLOCK, DENY, UPDATE
 from .commandcalls import take
 from .increment import open_log
 from .jsontext import quote
@@ -95,8 +95,10 @@ class _Result:
         if self._client.replaces == UPDATE and self._tool.lower() in toolresult.WRITERS:
             return "", ""
         place = toolresult.elsewhere(self._request)
-        if toolresult.is_command(self._client, self._request):
-            text = self._of_command()
+        command = toolresult.is_command(self._client, self._request)
+        text = self._of_command() if command else ""
+        if text or (command and self._client.replaces == BLOCK):
+            pass  # Codex gives its hooks only a part: without a reader it stays.
         elif place:
             text = self._from_file(place)
         elif self._client.replaces == UPDATE:
@@ -106,8 +108,8 @@ class _Result:
         return (toolresult.replaced(self._client, self._request, text), text) if text else ("", "")
 
     def _of_command(self) -> str:
-        """What was kept when the command ran: the client gives only a part of it."""
-        found = take(self._options, toolresult.call_of(self._request))
+        """What a reader kept when the command ran; "" if there was none."""
+        found = take(self._options, toolresult.note_of(self._request))
         if found is None:
             return ""
         kept, size = found

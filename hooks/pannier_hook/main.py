@@ -4,7 +4,7 @@ Events: session-start, user-prompt, post-tool, stop, pre-compact, post-compact, 
 permission-request, called by a client with its JSON on standard input; scaffold, which makes what
 is missing of a memory's first files. They never exit other than 0.
 Also boot [-- COMMAND …], the entrypoint of an agent's image; look PATH …, what it sees; and
-command PID, which keeps in a file what that process prints, if that is long.
+command PID NOTE, which keeps in a file what that process prints, if that is long.
 
 An agent of your own: --client custom prints the memory as plain text. Without JSON that names a
 source on standard input, say it: --source startup for a fresh context, --source resume else.

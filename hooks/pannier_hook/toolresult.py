@@ -28,8 +28,6 @@ _SAVED = ("Output too large to read at once (", "Saved to: /tmp/", "copilot-tool
 """How Copilot CLI's text begins that says the same."""
 NO_ERROR = "This is no error of the tool's: its result is too long to be shown here."
 """Gemini CLI takes a text in the place of a result for an error; Codex calls it a block."""
-_COMMAND = "Bash"
-"""What Codex calls its tool for commands, of whose output it gives its hooks a part."""
 _NESTED = "exec-"
 """How Codex's ids of calls begin that a script of its model made. Such a script computes with a
 result, and a text in its place would be an exception there."""
@@ -122,9 +120,14 @@ def call_of(request: Request) -> str:
     return request.text("tool_use_id")
 
 
+def note_of(request: Request) -> str:
+    """The name of the note in which a reader says where it kept the output."""
+    return request.text("output_note") or call_of(request)
+
+
 def is_command(client: Client, request: Request) -> bool:
-    """Whether this is a command's output of which the client gives only a part."""
-    return client.replaces == BLOCK and request.tool == _COMMAND
+    """Whether this is a command, at whose output a reader may have been."""
+    return bool(client.commands) and request.tool == client.commands
 
 
 def is_computed_with(client: Client, request: Request) -> bool:

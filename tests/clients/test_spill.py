@@ -146,7 +146,7 @@ def test_a_megabyte_goes_into_a_file(group: Group) -> None:
     assert group.shown == [note]
 
 
-@pytest.mark.parametrize("group", ["claude", "codex"], indirect=True)
+@pytest.mark.parametrize("group", ["claude", "codex", "opencode"], indirect=True)
 def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
     """Of a command that prints 20 MB, too, nothing is missing in the file."""
     told, read = group.turn(f"seq 1 {TWENTY}")[:2]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from pannier.clients.client import Client, Dialogue, Endpoint, Link, Shell, Traces, hook_command
 from pannier.clients.codex_context import context
+from pannier.clients.reader import before_commands
 from pannier.clients.transcripts import codex as transcript
 from pannier.endpoint.answers import Say
 from pannier.paths import AGENT_ROOT, RUN_ROOT
@@ -221,7 +221,7 @@ CLIENT = Client(
     baked={
         f"{MANAGED}/requirements.toml": REQUIREMENTS,
         f"{MANAGED}/config.toml": DEFAULTS,
-        COMMAND: Path(__file__).with_suffix(".bash").read_text(encoding="utf-8"),
+        COMMAND: before_commands(NAME, "CODEX_TOOL_CALL_ID"),
     },
     skeleton={".codex/AGENTS.md": Link(f"{RUN_ROOT}/instructions/AGENTS.md")},
     endpoint=_endpoint,

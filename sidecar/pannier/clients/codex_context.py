@@ -5,7 +5,7 @@ from __future__ import annotations
 from pannier.clients.client import ContextPlan, Effect
 from pannier.clients.effects import UNPRUNED, fires_at
 from pannier.settings import ContextSettings
-from pannier_hook.command import SHOWN
+from pannier_hook.clients import CLIENTS
 
 VARIABLE = "PANNIER_CODEX_CONTEXT"
 """Settings of Codex's own, `name=value` and a space between. The image's `codex` hands them on."""
@@ -58,6 +58,7 @@ def _compaction(settings: ContextSettings) -> tuple[Effect, ...]:
     )
 
 
+_SHOWS = CLIENTS["codex"].shows
 _BESIDE = (
     "of commands by a reader at their output (BASH_ENV); in the place of a result where it goes to "
     "the model as it is, beside it where a script of the model's gets it, so that no script "
@@ -71,7 +72,7 @@ _SPILL = (
     Effect(
         "spill_buffer.thresholds",
         "partly",
-        f"of commands: more than {SHOWN:,} bytes go into a file also where the threshold is "
+        f"of commands: more than {_SHOWS:,} bytes go into a file also where the threshold is "
         "higher, for Codex shows its model no more",
     ),
 )

@@ -13,9 +13,10 @@
  * Whatever goes wrong here, the agent's request goes on.
  */
 import { spawn } from "node:child_process"
-import { readFile, stat } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
+import { wholeResults } from "./pannier-commands.js"
 import { leastThreshold, prune, settingsOf, tuneConfig, tunerOf } from "./pannier-context.js"
 import { DATA, keptText, MOST_KEPT } from "./pannier-kept.js"
 
@@ -54,12 +55,13 @@ export default async ({ client }) => {
 
   const tell = inOrder(complain)
   const settings = await contextSettings(complain)
-  const turns = turnsOf(tell, speakerOf(client, ask), leastThreshold(settings))
+  const results = wholeResults()
+  const turns = turnsOf(tell, speakerOf(client, ask), results, leastThreshold(settings))
   const tuneModel = tunerOf(settings)
   let ours = {}
 
   return {
-    ...Object.fromEntries(Object.entries(turns).map(([name, act]) => [name, guarded(act)])),
+    ...Object.fromEntries(Object.entries({ ...turns, ...results.hooks }).map(([name, act]) => [name, guarded(act)])),
 
     // OpenCode waits for this when it ends.
     dispose: () => tell("", {}),
@@ -145,7 +147,7 @@ async function contextSettings(complain) {
 }
 
 /** What the plugin hears of turns, and tells the hook. A result of no more than `least` bytes is never too large. */
-function turnsOf(tell, speaker, least) {
+function turnsOf(tell, speaker, results, least) {
   /** By session: its open turn. */
   const open = new Map()
   const latest = new Map()
@@ -211,7 +213,7 @@ function turnsOf(tell, speaker, least) {
 
     // The hook may give another text for a large result. It tells the sidecar of the call at once.
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
-      const place = await placeOf(result, least)
+      const place = await results.placeOf({ sessionID, callID }, result, least)
       if (!place && !(Buffer.byteLength(result.output ?? "") > least)) return
       const call = { tool_name: tool, tool_input: args, tool_use_id: callID, ...place, tool_response: result.output }
       const text = await tell("post-tool", about(sessionID, call))
@@ -223,13 +225,6 @@ function turnsOf(tell, speaker, least) {
       await heard[type]?.(properties)
     },
   }
-}
-
-/** Where OpenCode keeps a result itself, of which it gives only a part. */
-async function placeOf({ metadata }, least) {
-  const path = metadata?.truncated && metadata.outputPath
-  const size = path ? await stat(path).then((status) => status.size, () => 0) : 0
-  return size > least ? { persistedOutputPath: path, persistedOutputSize: size } : undefined
 }
 
 /**

@@ -20,6 +20,7 @@ from pannier.clients.client import (
     Traces,
 )
 from pannier.clients.opencode_context import context, default_settings
+from pannier.clients.reader import before_commands
 from pannier.paths import RUN_ROOT
 
 NAME = "opencode"
@@ -29,6 +30,10 @@ CONTEXT = f"{MANAGED}/pannier-context"
 """A module of the plugin's, and its data: without the suffixes."""
 KEPT = f"{MANAGED}/pannier-kept.js"
 """Another module of the plugin's."""
+COMMANDS = f"{MANAGED}/pannier-commands.js"
+"""One more."""
+COMMAND = "/usr/local/lib/pannier/opencode/command.bash"
+"""What bash reads before a command of the agent's."""
 CONFIG = ".config/opencode"
 LIBRARY = "/opt/opencode/plugin"
 """The library for plugins, as npm installed it in the image."""
@@ -169,6 +174,8 @@ CLIENT = Client(
         PLUGIN: _ours("opencode.js"),
         f"{CONTEXT}.js": _ours("opencode_context.js"),
         KEPT: _ours("opencode_kept.js"),
+        COMMANDS: _ours("opencode_commands.js"),
+        COMMAND: before_commands(NAME, "PANNIER_OUTPUT_NOTE", forget=True),
         f"{CONTEXT}.json": _json(default_settings()),
     },
     # OpenCode installs its library here unless it finds it, and waits for that.

@@ -10,6 +10,7 @@ from typing import Any
 from pannier.clients.client import ContextPlan, Effect
 from pannier.settings import ContextSettings
 from pannier_hook import tuning
+from pannier_hook.clients import CLIENTS
 
 
 def default_settings() -> dict[str, Any]:
@@ -25,6 +26,7 @@ def context(_: ContextSettings) -> ContextPlan:
     own = ", unless a person's own settings in the container say so"
     sent = "by the plugin, in each request; what OpenCode stores stays"
     how = "by the plugin after each tool (tool.execute.after)"
+    shows = CLIENTS["opencode"].shows
     return ContextPlan(
         effects=(
             Effect("window", "yes", f"{by}; the model's own at most"),
@@ -38,12 +40,18 @@ def context(_: ContextSettings) -> ContextPlan:
             ),
             Effect("compaction.min_messages", "no", "OpenCode asks only how full the window is"),
             Effect("pruning", "yes", sent),
-            Effect("spill_buffer", "yes", how),
+            Effect(
+                "spill_buffer",
+                "yes",
+                f"{how}; what commands print is kept by a reader at their output (BASH_ENV), but "
+                "not in another shell than bash",
+            ),
             Effect(
                 "spill_buffer.thresholds",
                 "partly",
-                f"{how}; a result of more than 2,000 lines or 50 KB OpenCode itself puts into a "
-                "file of its own, also where the threshold is higher",
+                f"of commands: more than {shows:,} bytes go into a file also where the threshold "
+                "is higher, for OpenCode shows its model no more; another result of more than 50 "
+                "KB or 2,000 lines OpenCode itself puts into a file of its own",
             ),
         )
     )

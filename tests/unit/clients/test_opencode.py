@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from pannier.bake.layout import tree
 from pannier.clients.client import HOOK_PROGRAM, Link
-from pannier.clients.opencode import CLIENT, CONTEXT, KEPT, PLUGIN
+from pannier.clients.opencode import CLIENT, COMMAND, COMMANDS, CONTEXT, KEPT, PLUGIN
+from pannier.engine.recipes import read_sources
 from pannier_hook.clients import CLIENTS as HOOK
 from pannier_hook.clients import PLAIN, answer
 
@@ -94,6 +96,12 @@ def test_nothing_is_updated_or_shared() -> None:
     """The program stays as pinned, and no conversation is put on the net."""
     assert managed()["autoupdate"] is False
     assert managed()["share"] == "disabled"
+
+
+def test_the_file_for_commands_is_baked_where_the_plugin_names_it() -> None:
+    """It is pannier's own in an image of anybody's, too."""
+    assert f'"{COMMAND}"' in baked(COMMANDS)
+    assert COMMAND.lstrip("/") in tree(CLIENT, read_sources()).hook
 
 
 def test_standing_instructions_are_read_where_they_are_mounted() -> None:
@@ -176,7 +184,7 @@ def place(tmp_path: Path) -> Place:
         plugin_text().replace(HOOK_PROGRAM, str(tmp_path / "hook"))
     )
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    for path in (f"{CONTEXT}.js", f"{CONTEXT}.json", KEPT):
+    for path in (f"{CONTEXT}.js", f"{CONTEXT}.json", KEPT, COMMANDS):
         (tmp_path / Path(path).name).write_text(baked(path))
     found.hook("cat >>calls; echo >>calls; echo memory $(wc -l <calls)")
     return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pannier.clients.opencode import CLIENT
+from pannier.clients.opencode import CLIENT, COMMAND, COMMANDS
 from pannier.settings import ContextSettings
 from pannier_agents.pruning import pruned_text
 
@@ -89,6 +90,53 @@ def test_what_opencode_keeps_itself(place: Place) -> None:
     [told] = tools_told(place)
     assert (told["persistedOutputPath"], told["persistedOutputSize"]) == (str(file), 30_000)
     assert told["tool_response"] == "the end"
+
+
+CALL = {"tool": "bash", "sessionID": SESSION, "callID": "c-1"}
+BEFORE = {"hook": "tool.execute.before", "input": CALL, "output": {"args": {}}}
+AFTER = ran("a part")
+
+
+def environment(**given: object) -> dict[str, object]:
+    """OpenCode asks for what a command's environment has besides."""
+    return {"hook": "shell.env", "input": {**CALL, **given}, "output": {"env": {}}}
+
+
+def test_a_reader_keeps_what_a_command_prints(place: Place) -> None:
+    """Each command of the agent's gets one, with a note of its own; nobody else's."""
+    others = environment(callID="of a person"), environment(sessionID="ses_2")
+    another = {**BEFORE, "input": {**CALL, "tool": "webfetch", "callID": "c-2"}}
+    steps = (BEFORE, environment(), *others, AFTER, BEFORE, environment(), another)
+    results, logged = place.play(*steps, environment(callID="c-2"))
+    assert logged == []
+    first, person, elsewhere, second, fetch = (one["env"] for one in results if "env" in one)
+    assert first["BASH_ENV"] == second["BASH_ENV"] == COMMAND
+    assert first["PANNIER_OUTPUT_NOTE"] != second["PANNIER_OUTPUT_NOTE"]
+    assert (person, elsewhere, fetch) == ({}, {}, {})
+
+
+def test_a_file_for_bash_of_ones_own_stays(place: Place) -> None:
+    """A person's BASH_ENV goes before ours."""
+    results, _ = place.play(BEFORE, environment(), BASH_ENV="/etc/mine")
+    assert results[1]["env"] == {}
+
+
+def test_what_the_reader_kept_is_told(place: Place) -> None:
+    """OpenCode may have lost the end of an output, and say little: the hook hears of the reader's
+    note all the same, once."""
+    calls = place.root / "agent/files/.pannier/calls"
+    calls.mkdir(parents=True)
+    place.hook(SHORTENING)
+    plugin = place.root / Path(COMMANDS).name
+    plugin.write_text(plugin.read_text().replace("randomUUID()", '"note-1"'))
+    (calls / "note-1").write_text("1 1 1 /kept\n")
+    root = str(place.root / "agent")
+    steps = prompt(), BEFORE, environment(), AFTER, completed("a part"), AFTER, END
+    results, logged = place.play(*steps, PANNIER_ROOT=root)
+    assert logged == []
+    assert [results[3]["output"], results[5]["output"]] == ["short", "a part"]
+    [told] = tools_told(place)
+    assert (told["output_note"], told["tool_use_id"]) == ("note-1", "c-1")
 
 
 def test_a_hook_that_fails_leaves_a_result(place: Place) -> None:

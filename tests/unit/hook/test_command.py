@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from pannier.clients.codex import CLIENT as CODEX
-from pannier.clients.codex import COMMAND
+from pannier.clients import codex as codex_client
+from pannier.clients import opencode as opencode_client
 from pannier_hook import command as module
+from pannier_hook.clients import CLIENTS
 from pannier_hook.spill import spilled_in
 
 from .conftest import HOOK, Answer, World
@@ -36,7 +37,8 @@ def start(world: World, text: str, *program: str, **environment: str) -> subproc
     """A command whose shell asks for the reader, by `program` if that is given."""
     words = world.command("command", "--client", "codex")
     words = [*(program or words[:3]), *words[3:]]
-    asks = f'{{ pipe=$({shlex.join(words)} $$ 2>/dev/null); }} 9>&1; [ ! "$pipe" ] || exec >$pipe'
+    asks = f'$({shlex.join(words)} $$ "$CODEX_TOOL_CALL_ID" 2>/dev/null)'
+    asks = f'{{ pipe={asks}; }} 9>&1; [ ! "$pipe" ] || exec >$pipe'
     return subprocess.Popen(
         [BASH, "-c", f"{asks} 2>&1; {text}"],
         stdin=subprocess.DEVNULL,
@@ -97,8 +99,9 @@ def test_a_result_that_goes_to_the_model_is_replaced(world: World) -> None:
 
 def test_what_is_short_stays(world: World) -> None:
     """Up to what Codex shows its model nothing is kept or told; a lower threshold holds."""
-    text = f"{sys.executable} -c 'import os; os.write(1, b\"x\" * {module.SHOWN})'"
-    assert run(world, text) == (0, b"x" * module.SHOWN, b"")
+    shows = CLIENTS["codex"].shows
+    text = f"{sys.executable} -c 'import os; os.write(1, b\"x\" * {shows})'"
+    assert run(world, text) == (0, b"x" * shows, b"")
     assert (kept(world), told(world).out) == ([], b"")
     run(world, f"{text}; echo")
     assert len(kept(world)) == 1
@@ -264,7 +267,7 @@ def _text(file: Path) -> str:
         return ""
 
 
-# ------------------------------------------------------------------- how Codex's commands get there
+# ---------------------------------------------------------------- how a client's commands get there
 
 DRIVER = """
 import json, subprocess, sys
@@ -276,28 +279,56 @@ print(json.dumps([process.returncode, (out + err).decode("utf-8", "surrogateesca
 """
 """Starts a command as Codex does: two pipes, a session of its own."""
 
+SOCKETS = """
+import json, socket, subprocess, sys, threading
+pairs = [socket.socketpair() for _ in range(2)]
+process = subprocess.Popen(
+    sys.argv[1:], stdin=-3, stdout=pairs[0][1], stderr=pairs[1][1], start_new_session=True
+)
+texts = [b"", b""]
+def read(number):
+    while chunk := pairs[number][0].recv(65536):
+        texts[number] += chunk
+readers = [threading.Thread(target=read, args=(number,)) for number in range(2)]
+for (_, theirs), reader in zip(pairs, readers):
+    theirs.close()
+    reader.start()
+process.wait(30)
+for reader in readers:
+    reader.join(30)
+print(json.dumps([process.returncode, b"".join(texts).decode("utf-8", "surrogateescape")]))
+"""
+"""As OpenCode does: two pairs of sockets, a session of its own."""
 
-class Codex:
-    """A program of that name, and the hook that its commands find."""
 
-    def __init__(self, world: World, folder: Path) -> None:
+class Program:
+    """A client's program, and the hook that its commands find."""
+
+    def __init__(self, world: World, folder: Path, name: str = "codex") -> None:
         self.world = world
-        self.program = folder / "codex"
+        self.program = folder / name
         self.program.symlink_to(Path(sys.executable).resolve())
         self.hook = folder / "hook"
-        words = world.command("command", "--client", "codex")
+        words = world.command("command", "--client", name)
         self.hook.write_text(f'#!/bin/sh\nshift 3\nexec {shlex.join(words)} "$@"\n')
         self.hook.chmod(0o755)
-        text = CODEX.baked[COMMAND]
+        client = {"codex": codex_client, "opencode": opencode_client}[name]
+        self._driver, self._call = {
+            "codex": (DRIVER, "CODEX_TOOL_CALL_ID"),
+            "opencode": (SOCKETS, "PANNIER_OUTPUT_NOTE"),
+        }[name]
+        text = client.CLIENT.baked[client.COMMAND]
         assert isinstance(text, str)
         self.file = folder / "command.bash"
         self.file.write_text(text.replace("/usr/local/bin/pannier-hook", str(self.hook)))
 
     def run(self, *argv: str, ours: bool = True, **environment: str) -> tuple[int, str]:
         """Status and output of a command, with or without us."""
-        given = self.world.environment(CODEX_TOOL_CALL_ID=CALL, **environment)
+        given = self.world.environment(**environment)
+        if ours or self._call.startswith("CODEX"):
+            given[self._call] = CALL
         done = subprocess.run(
-            [str(self.program), "-IS", "-c", DRIVER, *argv],
+            [str(self.program), "-IS", "-c", self._driver, *argv],
             capture_output=True,
             check=True,
             env={**given, "BASH_ENV": str(self.file)} if ours else given,
@@ -308,11 +339,16 @@ class Codex:
 
 
 @pytest.fixture
-def codex(world: World, tmp_path: Path) -> Codex:
-    return Codex(world, tmp_path)
+def codex(world: World, tmp_path: Path) -> Program:
+    return Program(world, tmp_path)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def opencode(world: World, tmp_path: Path) -> Program:
+    return Program(world, tmp_path, "opencode")
+
+
+COMMANDS = pytest.mark.parametrize(
     "text",
     [
         LARGE,
@@ -348,10 +384,20 @@ def codex(world: World, tmp_path: Path) -> Codex:
         f": {'é' * 65_528}; echo ok",
     ],
 )
-def test_a_command_gives_what_it_would_without_us(codex: Codex, text: str) -> None:
+
+
+@COMMANDS
+def test_a_command_gives_what_it_would_without_us(codex: Program, text: str) -> None:
     """Its status and its output, byte for byte, whatever it asks of itself and of its group."""
     assert codex.run(BASH, "-c", text) == codex.run(BASH, "-c", text, ours=False)
     assert codex.world.errors() == []
+
+
+@COMMANDS
+def test_so_does_one_of_opencode(opencode: Program, text: str) -> None:
+    """Its output goes into sockets; a reader puts a pipe before them."""
+    assert opencode.run(BASH, "-c", text) == opencode.run(BASH, "-c", text, ours=False)
+    assert opencode.world.errors() == []
 
 
 @pytest.mark.parametrize(
@@ -368,7 +414,7 @@ def test_a_command_gives_what_it_would_without_us(codex: Codex, text: str) -> No
         (BASH, "-lc", "echo N=$N; shopt login_shell; seq 1 20000; of_profile"),
     ],
 )
-def test_so_does_any_other_way_to_start_one(codex: Codex, argv: tuple[str, ...]) -> None:
+def test_so_does_any_other_way_to_start_one(codex: Program, argv: tuple[str, ...]) -> None:
     """Flags, words, another shell, and shells beneath another shell."""
     profile = "echo profile; export N=$((N+1)); of_profile() { echo called; }\n"
     (codex.world.home / ".bash_profile").write_text(profile)
@@ -376,7 +422,7 @@ def test_so_does_any_other_way_to_start_one(codex: Codex, argv: tuple[str, ...])
     assert codex.world.errors() == []
 
 
-def test_what_leaves_the_session_is_not_waited_for(codex: Codex) -> None:
+def test_what_leaves_the_session_is_not_waited_for(codex: Program) -> None:
     """`setsid` returns at once for the leader of a group, which a command of Codex's is."""
     os.mkfifo(codex.world.home / "fifo")
     text = f"import subprocess; subprocess.run({[BASH, '-c', 'setsid cat fifo']}, "
@@ -395,10 +441,46 @@ def test_what_leaves_the_session_is_not_waited_for(codex: Codex) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-c", "-lc"])
-def test_commands_of_codex_are_kept(codex: Codex, flag: str) -> None:
+def test_commands_of_codex_are_kept(codex: Program, flag: str) -> None:
     """A command that Codex starts has the reader, in a login shell as well."""
     assert codex.run(BASH, flag, LARGE) == (0, PRINTED.decode())
     assert [file.read_bytes() for file in kept(codex.world)] == [PRINTED]
+
+
+LEAVES = """
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+errors, more = socket.socketpair()
+process = subprocess.Popen(
+    sys.argv[2:], stdin=-3, stdout=theirs, stderr=more, start_new_session=True
+)
+theirs.close()
+more.close()
+with open(sys.argv[1], "wb") as file:
+    file.write(ours.recv(65536))
+while ours.recv(65536) or errors.recv(65536):
+    pass
+process.wait(30)
+"""
+"""Keeps what it has read when the command ends, and no more. That may be very little."""
+
+
+def test_what_opencode_loses_is_kept(opencode: Program) -> None:
+    """OpenCode stops reading when a command ends: its own file, and what it says, may lack the
+    rest. The model gets both ends, and a file with every byte."""
+    own = opencode.world.home / "tool_1"
+    given = opencode.world.environment(PANNIER_OUTPUT_NOTE=CALL, BASH_ENV=str(opencode.file))
+    words = [str(opencode.program), "-IS", "-c", LEAVES, str(own), BASH, "-c", LARGE]
+    subprocess.run(words, check=True, env=given, timeout=60)
+    assert own.stat().st_size < len(PRINTED)
+    said: dict[str, object] = {"tool_name": "bash", "tool_use_id": "call:1", "output_note": CALL}
+    said |= {"tool_response": "...", "persistedOutputPath": str(own), "persistedOutputSize": 9}
+    text = opencode.world.run("post-tool", "--client", "opencode", stdin=said).out.decode()
+    [file] = kept(opencode.world)
+    assert file.read_bytes() == PRINTED
+    assert spilled_in(text) == (str(file), len(PRINTED))
+    assert text.endswith("\n19999\n20000\n")
+    assert notes(opencode.world) == []
 
 
 @pytest.mark.parametrize(
@@ -411,7 +493,9 @@ def test_commands_of_codex_are_kept(codex: Codex, flag: str) -> None:
         (("/bin/sh", "-c", f"exec {BASH} -c '{LARGE}' 2>&1"), {}),
     ],
 )
-def test_others_are_left_alone(codex: Codex, argv: tuple[str, ...], change: dict[str, str]) -> None:
+def test_others_are_left_alone(
+    codex: Program, argv: tuple[str, ...], change: dict[str, str]
+) -> None:
     """What is no command of an agent's, or not as Codex starts it, or switched off."""
     codex.hook.write_text("#!/bin/sh\necho hook\n")
     given = {"CODEX_TOOL_CALL_ID": CALL, **change}
@@ -424,7 +508,7 @@ def test_others_are_left_alone(codex: Codex, argv: tuple[str, ...], change: dict
     assert json.loads(done.stdout) == [0, PRINTED.decode()]
 
 
-def test_who_is_not_codex_is_left_alone(codex: Codex) -> None:
+def test_who_is_not_codex_is_left_alone(codex: Program) -> None:
     """A program of the agent's that starts bash with Codex's environment."""
     codex.hook.write_text("#!/bin/sh\necho hook\n")
     given = codex.world.environment(CODEX_TOOL_CALL_ID=CALL, BASH_ENV=str(codex.file))
@@ -433,7 +517,7 @@ def test_who_is_not_codex_is_left_alone(codex: Codex) -> None:
 
 
 @pytest.mark.parametrize("hook", ["", "exit 1", "echo /nowhere/fd/4", "kill -9 $$"])
-def test_without_a_hook_commands_run(codex: Codex, hook: str) -> None:
+def test_without_a_hook_commands_run(codex: Program, hook: str) -> None:
     """Whatever is missing or broken, an agent runs."""
     codex.hook.write_text(f"#!/bin/sh\n{hook}\n")
     if not hook:
