@@ -126,3 +126,10 @@ def threads_with_new(store: Store, grp: str, upto: Mapping[str, int]) -> tuple[T
         for id, _, after in found
         if new_messages(store, id, after, 1) and (thread := store.thread(id)) is not None
     )
+
+
+def deleted_threads(store: Store, grp: str) -> frozenset[str]:
+    """The keys of threads of the group that were deleted."""
+    query = "SELECT key FROM threads WHERE grp = ? AND deleted"
+    with in_words(store.path):
+        return frozenset(key for (key,) in store.db.execute(query, (grp,)))

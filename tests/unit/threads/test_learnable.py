@@ -26,6 +26,7 @@ from pannier.threads.learnable import (
     Activity,
     activities,
     count_after,
+    deleted_threads,
     new_messages,
     threads_with_new,
 )
@@ -302,3 +303,14 @@ def test_everything_is_read_once(steps: list[str]) -> None:
                 upto = max(read, default=0)
         assert len(read) == len(set(read))
         assert {message.id for message in store.messages(1)} <= set(read)
+
+
+def test_deleted_threads_are_known_by_their_keys(store: WritableStore) -> None:
+    """Those of the group; one that is not there at all is none."""
+    put(store, *turn("a"))
+    put(store, *turn("b"), grp="pilot")
+    keys_ = {thread.grp: thread.key for thread in store.threads()}
+    assert deleted_threads(store, "scout") == frozenset()
+    store.erase(1)
+    store.erase(2)
+    assert deleted_threads(store, "scout") == {keys_["scout"]}
