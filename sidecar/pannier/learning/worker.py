@@ -14,6 +14,7 @@ from pannier.learning.extracting import extract
 from pannier.learning.means import Json, Means, Step, note_trouble
 from pannier.learning.schedule import Due, compaction_is_over, due, wish_is_over
 from pannier.learning.standing import pass_over, standings
+from pannier.learning.telling import Told
 from pannier.learning.working import MOST_WORKERS, left, seat
 
 _LOOK = 0.25
@@ -38,17 +39,6 @@ class Clock(Protocol):
     @property
     def ending(self) -> bool:
         """Whether the worker was asked to end."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """Something that a worker did, or could not do."""
-
-    grp: str
-    work: str
-    result: Json
-    """As in the report; {} when it failed."""
-    failed: str = ""
 
 
 Tell = Callable[[Told], None]

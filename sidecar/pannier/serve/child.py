@@ -15,6 +15,8 @@ from pannier.serve.words import joined
 
 _REASON = 4096
 """Bytes of the end of its output in which the reason is looked for."""
+_AT_ONCE = 1 << 20
+"""Bytes."""
 _OWN = "pannier: "
 
 
@@ -22,6 +24,7 @@ class Child:
     """Runs at once. Whoever made it asks for its `status`, or stops it; in the end, closes it."""
 
     def __init__(self, home: Home, environ: Mapping[str, str], *words: str) -> None:
+        self._told = 0
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it ends)
         try:
             self.process = subprocess.Popen(
@@ -54,6 +57,14 @@ class Child:
         begin = self._own(lines)
         said = [joined(line) for line in lines[: begin or 0] if line.strip()]
         return said[-1] if said else ""
+
+    def lines(self) -> list[str]:
+        """The whole lines that it said since this was asked last; it may still run."""
+        # Not by the file's position: that is the child's, too.
+        data = os.pread(self._output.fileno(), _AT_ONCE, self._told)
+        whole = data[: data.rfind(b"\n") + 1]
+        self._told += len(whole) or (len(data) if len(data) == _AT_ONCE else 0)
+        return whole.decode("utf-8", "replace").splitlines()
 
     def end(self) -> None:
         """Ask it to end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pannier.serve.idle import Rule
+from pannier.settings import LearningSettings
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class GroupFacts:
     """Tag of an image of pannier's own that a start would have to build first."""
     idle: Rule | None = None
     """When its idle threads are compacted; None: never."""
+    learning: LearningSettings | None = None
+    """How it learns, with what the home says; None: nothing is known of it."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pannier.serve.decide import Action, Decision, decide
 from pannier.serve.facts import Facts
 from pannier.serve.hands import Hands
 from pannier.serve.hints import Hints
+from pannier.serve.learning import LearningWork
 from pannier.serve.log import Event, Log, timestamp
 from pannier.serve.memory import Memory, Outcome
 from pannier.serve.observe import LOOK_SECONDS, Observer
@@ -43,6 +44,7 @@ class _World:
         self.threads = ThreadsWork(home, environ, clock.now)
         self.hints = Hints(home, clock.nudge)
         self.compaction = CompactionWork(home, environ, clock.now, clock.time)
+        self.learning = LearningWork(home, environ, clock.now, clock.time)
         self._facts = Facts("")
 
     def look(self) -> Facts:
@@ -70,12 +72,14 @@ class _World:
         self.hints.close()
         self.hands.close()
         self.compaction.close()
+        self.learning.close()
 
     def chores(self) -> Iterator[Event]:
         yield from self.queue.round()
         yield from self.sandbox.round(self.observer.engine)
         if not self.threads.more:  # Else what was said last may not be stored yet.
             yield from self.compaction.round(self._facts.groups, self.observer.engine)
+            yield from self.learning.round(self._facts.groups)
 
     def write(self, report: Report) -> None:
         self.place.write(report)

@@ -18,7 +18,7 @@ from pannier.serve.drift import drift
 from pannier.serve.facts import ContainerFacts, Facts, GroupFacts
 from pannier.serve.idle import Rule
 from pannier.serve.words import in_one_line, joined
-from pannier.settings import Compaction, seconds_of
+from pannier.settings import Compaction, HomeLearning, seconds_of
 
 LOOK_SECONDS = 15
 """An engine that takes longer to answer a look is taken for one that hangs."""
@@ -61,6 +61,7 @@ class Observer:
         self._images: dict[str, _ImageLook] = {}
         self._admitted: set[str] = set()
         self._kept: dict[str, Group] = {}
+        self._learning = HomeLearning()
 
     def facts(self, building: str) -> Facts:
         """Never raises for what a person or an engine can do. `building`: the tag being built."""
@@ -108,7 +109,7 @@ class Observer:
     def _read_home(self) -> tuple[dict[str, Group | str], str]:
         """Each group, or why it cannot be read; and what is wrong with the home."""
         try:
-            groups.home_settings(self.home)
+            self._learning = groups.home_settings(self.home).learning
             return {paths.folder: self._read(paths) for paths in self.home.all_groups()}, ""
         except (PannierError, OSError) as error:
             wrong = in_one_line(error)
@@ -129,6 +130,7 @@ class Observer:
             autostart=settings.autostart,
             missing_image=missing_image,
             idle=_idle(settings.context.compaction),
+            learning=settings.learning.with_defaults(self._learning),
         )
 
     def _missing_image(self, group: Group | str) -> str:
