@@ -16,6 +16,10 @@ MOST_WORKERS = 16
 """Of a home, where they share a database; else there is one."""
 
 
+PATIENCE = 30.0
+"""Seconds for which a person's command waits."""
+
+
 class Busy(PannierError):
     """Another process learns just now."""
 
@@ -31,7 +35,7 @@ def at_work(home: Home, grp: str, *, seconds: float) -> AbstractContextManager[b
 @contextmanager
 def only_one(home: Home, grp: str) -> Iterator[None]:
     """The same for a person's command. Raises Busy when a worker is at it for half a minute."""
-    with at_work(home, grp, seconds=30) as taken:
+    with at_work(home, grp, seconds=PATIENCE) as taken:
         if not taken:
             raise Busy(f"lessons of {grp} are being drawn just now", "Try again in a minute.")
         yield
