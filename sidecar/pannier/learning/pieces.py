@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from pannier.learning.forgotten import NOTHING, Forgotten
 from pannier.learning.reading import Own, Shown, read
 from pannier.learning.record import cost, most_of_one, room
 from pannier.learning.store import Learning
@@ -53,11 +54,14 @@ def plan(store: Store, learning: Learning, grp: str, budget: int) -> tuple[Piece
     Every message that may be learned from is in exactly one piece; those of a thread come in
     order. At most MOST_PIECES. Raises PannierError.
     """
+    forgotten = learning.forgotten(grp)
     upto = {key: mark.upto for key, mark in learning.thread_marks(grp).items()}
+    upto |= {key: max(last, upto.get(key, 0)) for key, last in forgotten.threads.items()}
     found: list[Piece] = []
     for thread in threads_with_new(store, grp, upto):
         after = upto.get(thread.key, 0)
-        for piece in split(new_rows(store, thread.id, after), thread, after, budget):
+        rows = new_rows(store, thread.id, after)
+        for piece in split(rows, thread, after, budget, forgotten):
             found.append(piece)
             if len(found) == MOST_PIECES:
                 return tuple(found)
@@ -111,14 +115,18 @@ class _Run:
 
 
 def split(
-    rows: Iterable[MessageRow], thread: ThreadRow, after: int, budget: int
+    rows: Iterable[MessageRow],
+    thread: ThreadRow,
+    after: int,
+    budget: int,
+    forgotten: Forgotten = NOTHING,
 ) -> Iterator[Piece]:
     """Rows of a thread, those behind `after`, in pieces; none without something to show. Pure."""
     fit, most = room(budget, thread.name), most_of_one(budget, thread.name)
     own, run, last = Own(), _Run(), after
     for row in rows:
         last = row.id
-        if own.has(row):
+        if own.has(row) or forgotten.hides(thread.key, row.id, row.at):
             run.hidden.append(row.id)
         for shown in read((row,), run.hidden):
             tokens = cost(shown, most)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.learning.extraction import question
+from pannier.learning.forgotten import Forgotten, time_mark
 from pannier.learning.pieces import MOST_PIECES, Piece, plan, rows_of, split
 from pannier.learning.reading import read
 from pannier.learning.record import LEAST_ROOM, cost, record, room
@@ -93,6 +94,29 @@ def test_a_question_fits_its_budget(
         assert asked.most <= budget
 
 
+@pytest.mark.parametrize("budget", [LEAST, 2_500, 8_000])
+@pytest.mark.parametrize("text", ["word ", "0", "語", "😀", "\n"])
+def test_full_pieces(budget: int, text: str) -> None:
+    """They fit to the last token, with a summary of any length, and waste little."""
+    rows = [row(n, *ROLES[n % 3 * 2], text * (n % 90 + 1), turn=n) for n in range(1, 400)]
+    pieces = list(split(rows, thread(), 0, budget))
+    assert len(pieces) > 1
+    for piece in pieces:
+        asked = question(in_piece(rows, piece), piece, text * 5_000)
+        assert asked is not None
+        used = estimate(asked.instructions) + estimate(asked.data)
+        assert used <= budget
+        assert piece is pieces[-1] or used > budget // 2
+
+
+def test_more_than_was_planned() -> None:
+    """Of far more than there is room for, the first messages are left out."""
+    rows = [row(n, "person", "text", f"word {n}") for n in range(1, 500)]
+    made = record(list(read(rows)), "main", "", LEAST)
+    assert made.tokens <= LEAST
+    assert "word 499\n" in made.data
+
+
 @settings(deadline=None)
 @given(conversations(), st.integers(LEAST, 4_000))
 def test_messages_that_came_between_do_not_burst_it(rows: list[MessageRow], budget: int) -> None:
@@ -162,7 +186,7 @@ def test_secrets_in_the_summary_so_far() -> None:
 def test_it_is_cut_where_a_turn_begins() -> None:
     """A piece ends with a whole turn, where that leaves it at least half full."""
     said = [
-        row(4 * turn + n, *role, "word " * 100, turn=turn)
+        row(4 * turn + n, *role, "word " * 130, turn=turn)
         for turn in range(12)
         for n, role in enumerate(ROLES[:1] + ROLES[2:5], 1)
     ]
@@ -183,15 +207,15 @@ def test_one_long_turn() -> None:
     assert pieces[-1].upto == 39
 
 
-def test_hidden_across_a_cut() -> None:
+@pytest.mark.parametrize("between", range(1, 12))
+def test_hidden_across_a_cut(between: int) -> None:
     """A result is left out also when the call that asked for the memory is in an earlier piece."""
     call = row(1, "agent", "call", '{"path": "../agent-memory/MEMORY.md"}', call="c")
-    between = [row(n, "agent", "text", "word " * 300) for n in range(2, 9)]
-    rows = [call, *between, row(9, "tool", "result", "Quotes need sign-off.", call="c")]
-    rows.append(row(10, "person", "text", "Thanks."))
-    pieces = list(split(rows, thread(), 0, LEAST))
-    assert pieces[-1].hidden == (9,)
-    asked = [question(in_piece(rows, piece), piece) for piece in pieces]
+    said = [row(n, "agent", "text", "word " * 300) for n in range(2, 2 + between)]
+    last = len(said) + 2
+    rows = [call, *said, row(last, "tool", "result", "Quotes need sign-off.", call="c")]
+    rows.append(row(last + 1, "person", "text", "Thanks. " + "word " * 300))
+    asked = [question(in_piece(rows, p), p) for p in split(rows, thread(), 0, LEAST)]
     assert not any("sign-off" in one.data for one in asked if one)
     assert any("Thanks." in one.data for one in asked if one)
 
@@ -299,3 +323,11 @@ def test_a_large_window_takes_a_thread_whole(budget: int) -> None:
     """Where it fits, one question has all of it."""
     said = [row(n, *ROLES[n % 3], f"{n} " + "word " * 20, turn=n // 3) for n in range(1, 400)]
     assert len(list(split(said, thread(), 0, budget))) == 1
+
+
+def test_what_was_forgotten_is_not_shown() -> None:
+    """Neither for the lesson nor for the summary; what stands around it is."""
+    rows = [row(n, "person", "text", f"number {n}", at=n) for n in range(1, 6)]
+    forgotten = Forgotten.of([time_mark(2, 4, 0.0)])
+    [piece] = split(rows, thread(), 0, LEAST, forgotten)
+    assert [one.message for one in read(rows, piece.hidden)] == [1, 4, 5]
