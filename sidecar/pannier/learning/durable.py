@@ -212,7 +212,7 @@ def launched(home: Home, url: str | None, do: Do, executor: str) -> Iterator[Wor
     _be_quiet()
     works = _works = Works(do, executor)
     try:
-        with _in_words():
+        with _in_words(home, url):
             DBOS(config=_config(home, url, executor))
             DBOS.launch()
             DBOS.register_queue(
@@ -276,11 +276,11 @@ class _Thorough(sqlite3.Connection):
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _in_words(home: Home, url: str | None) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, error.DBOSException) as reason:
-        raise unusable(reason) from reason
+        raise unusable(home, url, reason) from reason
 
 
 def _be_quiet() -> None:

@@ -74,7 +74,7 @@ def forget(home: Home, url: str | None, grp: str) -> None:
     if url is None:
         _forget_in_file(home, grp)
     else:
-        _forget_in_postgres(url, schema_of(home), grp)
+        _forget_in_postgres(home, url, grp)
 
 
 def _forget_in_file(home: Home, grp: str) -> None:
@@ -93,8 +93,9 @@ def _forget_in_file(home: Home, grp: str) -> None:
         db.execute("VACUUM")
 
 
-def _forget_in_postgres(url: str, schema: str, grp: str) -> None:
-    with _postgres(url) as execute:
+def _forget_in_postgres(home: Home, url: str, grp: str) -> None:
+    schema = schema_of(home)
+    with _postgres(home, url) as execute:
         if not execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)):
             return
         for table in _TABLES:
@@ -103,7 +104,7 @@ def _forget_in_postgres(url: str, schema: str, grp: str) -> None:
 
 
 @contextmanager
-def _postgres(url: str) -> Iterator[Callable[[str, Sequence[Any]], list[Any]]]:
+def _postgres(home: Home, url: str) -> Iterator[Callable[[str, Sequence[Any]], list[Any]]]:
     try:
         import psycopg  # noqa: PLC0415 (of the extra `learning`)
     except ImportError as error:
@@ -117,7 +118,7 @@ def _postgres(url: str) -> Iterator[Callable[[str, Sequence[Any]], list[Any]]]:
 
             yield execute
     except psycopg.Error as error:
-        raise unusable(error) from error
+        raise unusable(home, url, error) from error
 
 
 def not_installed() -> PannierError:
@@ -127,10 +128,16 @@ def not_installed() -> PannierError:
     )
 
 
-def unusable(error: Exception) -> PannierError:
-    """PostgreSQL says no. Its messages name host and user, and no password."""
-    reason = " ".join(str(error).split())[:300]
-    return PannierError(f"learning.database_from: the database cannot be used: {reason}")
+def unusable(home: Home, url: str | None, error: Exception) -> PannierError:
+    """The database says no. PostgreSQL's messages name host and user, and no password."""
+    reason = " ".join(str(getattr(error, "orig", None) or error).split())[:300]
+    if url is not None:
+        return PannierError(f"learning.database_from: the database cannot be used: {reason}")
+    return PannierError(
+        f"{home.state / FILE}: {reason}",
+        "Look at the disk and at the file's rights; or move it away: then answers that wait there "
+        "are paid once more.",
+    )
 
 
 def _of_group(mark: str) -> str:

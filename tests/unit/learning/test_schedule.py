@@ -1,0 +1,167 @@
+"""What is due, and when, by the seed's table: "When does memory update?"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pannier.learning.schedule import (
+    DAY,
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    Due,
+    Standing,
+    Trouble,
+    compaction_is_over,
+    due,
+    not_before,
+    rest,
+    wish_is_over,
+)
+from pannier.settings import LearningSettings
+
+HOUR = 3_600.0
+NOW = 1_000 * HOUR
+MODEL = LearningSettings(model="scripted:m")
+
+
+def group(settings: LearningSettings = MODEL, **more: Any) -> Standing:
+    return Standing(settings, last=NOW, **more)
+
+
+def work(standing: Standing, now: float = NOW) -> str | None:
+    return due(standing, now).work
+
+
+def test_extraction_starts_with_the_fifth_successful_turn() -> None:
+    """Four turns wait, and say for what."""
+    assert work(group(turns=5)) == "extract"
+    assert due(group(turns=4), NOW) == Due(waits="4 of 5 turns")
+    assert due(group(), NOW) == Due()
+
+
+def test_consolidation_starts_after_six_hours_without_a_turn() -> None:
+    """To the second, and only when there is something to merge."""
+    waiting = group(waiting=1)
+    assert work(waiting, NOW + 6 * HOUR) == "consolidate"
+    assert due(waiting, NOW + 6 * HOUR - 1).at == NOW + 6 * HOUR
+    assert work(group(), NOW + 600 * HOUR) is None
+
+
+def test_consolidation_starts_when_a_thread_compacts() -> None:
+    """At once."""
+    assert work(group(waiting=1, compacted=7)) == "consolidate"
+
+
+def test_a_compaction_without_candidates_says_nothing_of_later_ones() -> None:
+    """It is noted as answered; but not while an extraction is due, which may find some."""
+    assert compaction_is_over(group(compacted=7))
+    assert not compaction_is_over(group(compacted=7, turns=5))
+    assert not compaction_is_over(group(compacted=7, waiting=1))
+
+
+def test_consolidation_starts_early_when_many_candidates_wait() -> None:
+    """Forty, unless the settings say otherwise."""
+    assert work(group(waiting=39)) is None
+    assert work(group(waiting=40)) == "consolidate"
+
+
+def test_extraction_goes_before_consolidation() -> None:
+    """What it finds is merged with the rest, in one call."""
+    assert work(group(turns=5, waiting=50)) == "extract"
+
+
+def test_without_a_model_all_waits() -> None:
+    """Nothing is lost, and it is said."""
+    settings = LearningSettings()
+    assert "learning.model" in due(group(settings, turns=9), NOW).waits
+    assert "learning.model" in due(group(settings, waiting=1), NOW + 7 * HOUR).waits
+
+
+def test_nothing_is_begun_where_learning_is_off_but_what_is_half_written_is_finished() -> None:
+    """Files would contradict each other."""
+    off = LearningSettings(model="scripted:m", enabled=False)
+    assert work(group(off, turns=9, waiting=50), NOW + 9 * HOUR) is None
+    assert work(group(off, staged="writing")) == "consolidate"
+    assert work(group(LearningSettings(), staged="writing")) == "consolidate"
+
+
+def test_while_a_proposal_waits_for_a_person_nothing_is_merged() -> None:
+    """What is said meanwhile is still read."""
+    assert work(group(waiting=50, staged="waiting"), NOW + 9 * HOUR) is None
+    assert work(group(turns=5, waiting=50, staged="waiting")) == "extract"
+
+
+def test_after_a_failure_it_waits_and_says_for_what() -> None:
+    """A person's wish does not."""
+    troubles = {"extract": Trouble("down", NOW + 60, "nobody answers")}
+    assert due(group(turns=5, troubles=troubles), NOW) == Due(waits="nobody answers", at=NOW + 60)
+    assert work(group(turns=5, troubles=troubles), NOW + 60) == "extract"
+    assert work(group(troubles=troubles, wanted=frozenset({"extract"}))) == "extract"
+
+
+def test_a_failing_extraction_does_not_hold_up_consolidation() -> None:
+    """What was found already is merged."""
+    troubles = {"extract": Trouble("answer", NOW + 60, "nonsense")}
+    assert work(group(turns=5, waiting=50, troubles=troubles)) == "consolidate"
+
+
+def test_a_wish_that_nothing_can_be_done_about_is_over() -> None:
+    """Unless an extraction may still find something."""
+    wish = frozenset({"consolidate"})
+    assert wish_is_over(group(wanted=wish), NOW) == ("consolidate",)
+    assert wish_is_over(group(wanted=wish, waiting=1), NOW) == ()
+    assert wish_is_over(group(wanted=wish | {"extract"}), NOW) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "failures", "after", "pause"),
+    [
+        ("down", 1, 0, FIRST_PAUSE),
+        ("down", 2, 0, 4 * FIRST_PAUSE),
+        ("down", 99, 0, LONGEST_PAUSE),
+        ("rate", 1, 30, 30),
+        ("rate", 3, 0, 16 * FIRST_PAUSE),
+        ("down", 1, 7_200, 7_200),
+        ("limit", 1, 0, DAY - 1_000 * HOUR % DAY),
+    ],
+)
+def test_pauses_grow(kind: str, failures: int, after: float, pause: float) -> None:
+    """A server's own wish goes before; the day's limit ends with the day, in UTC."""
+    assert not_before(kind, failures, after, NOW) == NOW + pause
+
+
+@given(
+    st.integers(0, 60), st.integers(0, 60), st.integers(0, 9), st.sampled_from(["", "writing",
+    "waiting"]), st.booleans(), st.floats(0, 1e7), st.sets(st.sampled_from(["extract",
+    "consolidate"])), st.sampled_from([None, "scripted:m"]),
+)  # fmt: skip
+def test_whatever_the_state_nothing_new_means_no_model_call(
+    turns: int, waiting: int, compacted: int, staged: Any, enabled: bool, idle: float,
+    wanted: set[str], model: str | None,
+) -> None:  # fmt: skip
+    """Work is due only with something to do, a model, and no pause; and its time is said."""
+    settings = LearningSettings(model=model, enabled=enabled)
+    standing = group(
+        settings, turns=turns, waiting=waiting, compacted=compacted, staged=staged,
+        wanted=frozenset(wanted),
+    )  # fmt: skip
+    found = due(standing, NOW + idle)
+    if found.work == "extract":
+        assert turns >= 5 or "extract" in wanted
+    if found.work == "consolidate":
+        assert waiting or staged == "writing"
+    if found.work and staged != "writing":
+        assert enabled
+        assert model is not None
+    if found.at is not None:
+        assert due(standing, found.at).work is not None
+
+
+@given(st.integers(1, 1_000))
+def test_a_pause_is_never_shorter_than_the_one_before(failures: int) -> None:
+    """And never longer than half a day."""
+    assert rest(failures) <= rest(failures + 1) <= LONGEST_PAUSE
