@@ -65,6 +65,13 @@ class Folder:
                 found[key] = (*found.get(key, ()), name)
         return found
 
+    def put_session(self, name: str, text: str) -> None:
+        """Write a file with the summary of a thread, unless it holds that already."""
+        data = text.encode()
+        with _in_words(), safefs.open_directory(self._root, SESSIONS, create=True) as there:
+            if safefs.read(there, name, limit=_LIMIT, missing=None) != data:
+                safefs.write(there, name, data)
+
     def remove_session(self, key: str) -> None:
         """Remove the summary of the thread with this key."""
         for name in self.sessions().get(key, ()):

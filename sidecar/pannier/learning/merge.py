@@ -22,12 +22,17 @@ class Change:
     why: str = ""
 
 
+ONCE_MORE = "once more: "
+"""Begins why a candidate still waits that was shown already."""
+
+
 @dataclass(frozen=True)
 class Taken:
     """What becomes of one candidate."""
 
     candidate: str
-    state: Literal["merged", "left", "held"]
+    state: Literal["merged", "left", "held", "waiting"]
+    """`waiting`: it is shown once more, and then left."""
     lesson: str = ""
     why: str = ""
 

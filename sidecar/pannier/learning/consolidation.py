@@ -1,0 +1,116 @@
+"""What a model is asked about the memory and what was found since. Pure, but for a random mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pannier import redaction
+from pannier.learning.answers import ConsolidationAnswer
+from pannier.learning.asking import Question
+from pannier.learning.grounds import speaker
+from pannier.learning.lessons import Candidate, Lesson
+from pannier.learning.marks import BROADEST, Mark, instructions, mark_for
+from pannier.learning.memoryfile import FRESH, Memory, parse
+from pannier.learning.share import newest, worth
+from pannier.threads.times import moment
+from pannier_hook.estimate import estimate
+
+_OWN = 400
+"""Code points that are shown of each paragraph that a person wrote."""
+_FULL = 0.8
+"""Share of its room from which on the memory is to be shortened."""
+_LEAST_ANSWER, _MOST_ANSWER = 2_000, 16_000
+"""Tokens of an answer."""
+_PER_CANDIDATE = 200
+
+
+def share_of(budget: int) -> int:
+    """Tokens that the memory may have: half of a step."""
+    return budget // 2
+
+
+def question(
+    memory_text: str, lessons: Iterable[Lesson], candidates: Sequence[Candidate], budget: int
+) -> tuple[Question, tuple[Candidate, ...]]:
+    """What to ask, and the candidates that it shows: those that were said first, as many as fit.
+
+    `budget`: tokens of instructions and data together, half of the window. One candidate, at
+    least, is shown. `lessons`: what is known of those in the memory, as the file has them.
+    """
+    memory = parse(memory_text or FRESH)
+    room = budget - estimate(instructions("consolidation", BROADEST))
+    ordered = sorted(candidates, key=lambda c: (c.said, c.id))
+    known = {lesson.id: lesson for lesson in lessons}
+    first = estimate(_candidate(ordered[0], BROADEST)) if ordered else 0
+    rows = _memory(memory, known, min(share_of(budget), room - first))
+    room -= estimate("".join(text for _, text in rows)) + len(rows) * estimate(BROADEST.line(""))
+    shown: list[Candidate] = []
+    for candidate in ordered:
+        room -= estimate(_candidate(candidate, BROADEST))
+        if room < 0 and shown:
+            break
+        shown.append(candidate)
+    mark = mark_for([*(text for _, text in rows), *(_candidate(c, BROADEST) for c in shown)])
+    lines = [mark.line("memory")]
+    lines += [mark.line(what) + text for what, text in rows]
+    lines += [*_room(memory, budget, mark), mark.line("candidates")]
+    lines += [_candidate(c, mark) for c in shown]
+    data = "\n".join([*lines, mark.line("end")])
+    most = min(_MOST_ANSWER, _LEAST_ANSWER + _PER_CANDIDATE * len(shown))
+    asked = Question(instructions("consolidation", mark), data, ConsolidationAnswer, most)
+    return asked, tuple(shown)
+
+
+def _memory(memory: Memory, lessons: Mapping[str, Lesson], tokens: int) -> list[tuple[str, str]]:
+    """What stands in the memory, each as a line's label and its text, in the order of the file.
+
+    Where a person made it longer than it may be, the most useful lessons are shown.
+    """
+    last = newest(lessons.values())
+    rows: list[tuple[float, int, str, str]] = []
+    for line in memory.lessons.values():
+        lesson = lessons.get(line.id)
+        label = f"{line.id} {_about(lesson)}"
+        rows.append((-worth(lesson, last), line.first, label, f" {_one_line(line.text)}"))
+    for own in memory.own:
+        text = _one_line(own.text)
+        rows.append((0.0, own.first, "fixed", f" {text[:_OWN]}{'…' * (len(text) > _OWN)}"))
+    chosen = []
+    for _, place, label, text in sorted(rows):
+        tokens -= estimate(BROADEST.line(label) + text) + 1
+        if tokens >= 0:
+            chosen.append((place, label, text))
+    places = {place: (label, text) for place, label, text in chosen}
+    used = {line.section for line in memory.lessons.values()}
+    for h in memory.headings:
+        row = ("section", f" {_one_line(h.text)}")
+        tokens -= estimate(BROADEST.line(row[0]) + row[1]) + 1
+        # The file's title is no section, unless something stands there.
+        if tokens >= 0 and (h.level > 1 or h.text in used):
+            places[h.first] = row
+    return [places[place] for place in sorted(places)]
+
+
+def _about(lesson: Lesson | None) -> str:
+    """As a lesson's line says of it; nothing is known of one that a person wrote just now."""
+    if lesson is None:
+        return "person"
+    by = "person's own words" if lesson.by == "person" else lesson.source
+    return f"{lesson.kind}, {by}, {moment(lesson.said)}"
+
+
+def _candidate(candidate: Candidate, mark: Mark) -> str:
+    topic = f", about {_one_line(candidate.topic)}" if candidate.topic else ""
+    label = f"{candidate.id} {candidate.kind}, {speaker(candidate)}, {moment(candidate.said)}"
+    return f"{mark.line(label + topic)} {_one_line(candidate.text)}"
+
+
+def _room(memory: Memory, budget: int, mark: Mark) -> list[str]:
+    tokens, share = estimate(memory.text), share_of(budget)
+    if tokens < _FULL * share:
+        return []
+    return [mark.line(f"room: the memory has about {tokens} tokens of {share}")]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(redaction.mask(text).split())
