@@ -1,0 +1,298 @@
+"""What a person wants forgotten is gone everywhere, at once and for ever."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.learning.things import SECOND, candidate, lesson
+
+from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
+from pannier.errors import UsageError
+from pannier.learning import folder, lines, memoryfile, recorded
+from pannier.learning.forgetting import Place, forget, planned, sweep
+from pannier.learning.lessons import Candidate, Evidence, Lesson
+from pannier.learning.memoryedits import add
+from pannier.learning.rows import ThreadMark
+from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.wishes import Wish
+from pannier.learning.working import Busy, at_work
+from pannier.paths import Home
+from pannier.threads.store import WritableStore, open_store, threads_file
+from pannier_hook.events import Event
+
+RULE = "Quotes beyond $40k need the signature of Wilhelmina."
+OTHER = "Deployments happen on Tuesdays."
+WORD = "Wilhelmina"
+NOW = 1_000.0
+
+
+@dataclass
+class Group:
+    """A group that learned two things in two threads."""
+
+    place: Place
+    rule: Lesson
+    other: Lesson
+
+    @property
+    def files(self) -> Path:
+        return self.place.home.group("scout").learned
+
+    def learning(self, *, write: bool = False) -> Learning:
+        return open_learning(learning_file(self.place.home, {}), write=write)
+
+    def traces(self, word: str = WORD) -> list[str]:
+        """Files of the home in which the word stands, whether or not it counts there."""
+        return sorted(
+            str(path.relative_to(self.place.home.root))
+            for path in self.place.home.root.rglob("*")
+            if path.is_file() and word.encode() in path.read_bytes()
+        )
+
+    def lessons(self) -> list[str]:
+        with self.learning() as learning:
+            return [lesson.text for lesson in learning.lessons("scout")]
+
+
+def proofs(thread: str, number: int) -> tuple[Evidence, ...]:
+    return (Evidence(thread, 1, number, "person", number * SECOND),)
+
+
+def found(
+    number: int, text: str, into: Lesson | None = None, thread: str = "aaaaaaaa"
+) -> Candidate:
+    made = candidate(number, text, evidence=proofs(thread, number))
+    return replace(made, state="merged", lesson=into.id) if into else made
+
+
+def write(group: Group) -> None:
+    """What extraction and consolidation leave behind."""
+    memory = memoryfile.parse(memoryfile.FRESH)
+    for one in (group.rule, group.other):
+        memory = add(memory, one.id, one.text, one.section)
+    group.files.mkdir(parents=True)
+    (group.files / folder.MEMORY).write_text(memory.text)
+    (group.files / folder.SUMMARY).write_text(f"- {RULE}\n- {OTHER}\n")
+    sessions = group.files / folder.SESSIONS
+    sessions.mkdir()
+    (sessions / "main-aaaaaaaa.md").write_text(f"They agreed: {RULE}")
+    (sessions / "other-bbbbbbbb.md").write_text("Nothing of it.")
+    with group.learning(write=True) as learning:
+        marks = (
+            ThreadMark("aaaaaaaa", "main", 20, 20 * SECOND, f"They agreed: {RULE}", 1.0),
+            ThreadMark("bbbbbbbb", "other", 30, 30 * SECOND, "Nothing of it.", 1.0),
+        )
+        candidates = (
+            (found(1, RULE, group.rule), found(2, f"{RULE} Always.")),
+            (found(3, OTHER, group.other, "bbbbbbbb"), found(4, "Bob waits.", None, "bbbbbbbb")),
+        )
+        for mark, those in zip(marks, candidates, strict=True):
+            learning.add_extraction("scout", mark.thread, mark, those)
+        for one in (group.rule, group.other):
+            lines.put(learning.db, "scout", one)
+        learning.note_memory("scout", memoryfile.digest(memory.text))
+        learning.books.report("scout", "extract", 1.0, json.dumps({"dropped": [[RULE, "why"]]}))
+        learning.books.report("scout", "extract", 2.0, json.dumps({"found": 3}))
+        learning.stage("scout", json.dumps({"memory": RULE}), "waiting", 3.0)
+    steps = group.place.home.state / recorded.FILE
+    with sqlite3.connect(steps) as db:
+        db.execute("CREATE TABLE operation_outputs (workflow_uuid TEXT, output TEXT)")
+        db.execute("INSERT INTO operation_outputs VALUES ('scout:extract:1', ?)", (RULE,))
+        db.execute("INSERT INTO operation_outputs VALUES ('pilot:extract:1', 'of another')")
+    db.close()
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Group:
+    return made(tmp_path)
+
+
+def made(root: Path) -> Group:
+    home = Home(root)
+    home.state.mkdir()
+    home.settings.touch()
+    found = Group(Place(home, {}, "scout"), lesson(1, RULE), lesson(2, OTHER))
+    write(found)
+    return found
+
+
+def test_a_lesson_is_gone_everywhere(group: Group) -> None:
+    """No file of the home holds a word of it: neither table, nor freed page, nor recorded step."""
+    assert len(group.traces()) >= 5
+    plan = forget(group.place, Wish(group.rule.id), NOW)
+    assert [lesson.id for lesson in plan.lessons] == [group.rule.id]
+    assert group.traces() == []
+    assert group.lessons() == [OTHER]
+    text = (group.files / folder.MEMORY).read_text()
+    assert OTHER in text
+    assert OTHER in (group.files / folder.SUMMARY).read_text()
+    sessions = sorted(path.name for path in (group.files / folder.SESSIONS).iterdir())
+    assert sessions == ["other-bbbbbbbb.md"]
+    with group.learning() as learning:
+        assert [c.text for c in learning.candidates("scout")] == [OTHER, "Bob waits."]
+        assert [one.body for one in learning.books.reports("scout")] == ['{"found": 3}']
+        assert learning.proposal("scout") is None
+        assert learning.group_mark("scout").memory == memoryfile.digest(text)
+        assert learning.forgotten("scout").verdict(RULE, []) == "gone"
+        assert learning.forgotten("pilot").verdict(RULE, []) == ""
+    with sqlite3.connect(group.place.home.state / recorded.FILE) as db:
+        assert db.execute("SELECT output FROM operation_outputs").fetchall() == [("of another",)]
+
+
+def test_looking_at_what_would_go_changes_nothing(group: Group) -> None:
+    """It is the same as what goes then."""
+    before = group.traces()
+    plan = planned(group.place, Wish(text=WORD), NOW)
+    assert group.traces() == before
+    assert forget(group.place, Wish(text=WORD), NOW) == plan
+    assert group.traces() == []
+
+
+def test_the_last_lesson_leaves_an_empty_folder(group: Group) -> None:
+    """As it was before the first: there is no note then."""
+    for one in (group.rule, group.other):
+        forget(group.place, Wish(one.id), NOW)
+    assert [path.name for path in group.files.iterdir() if path.is_file()] == []
+    with pytest.raises(UsageError, match="no lesson"):
+        forget(group.place, Wish(group.rule.id), NOW)
+
+
+def test_a_person_s_words_stay(group: Group) -> None:
+    """Every byte of them; an edit that came a moment before, too."""
+    path = group.files / folder.MEMORY
+    path.write_bytes(path.read_bytes() + f"\nMy own line on {WORD}.\r\n".encode())
+    plan = forget(group.place, Wish(text=WORD), NOW)
+    assert plan.own == (f"My own line on {WORD}.\r\n",)
+    assert path.read_bytes().endswith(f"\nMy own line on {WORD}.\r\n".encode())
+    assert RULE not in path.read_text()
+    with group.learning() as learning:
+        assert learning.group_mark("scout").memory != memoryfile.digest(path.read_text())
+
+
+def test_a_thread_is_forgotten_and_a_time(group: Group) -> None:
+    """What others say stays, and what was not read yet does not bring it back."""
+    forget(group.place, Wish(thread="aaaaaaaa", upto=25), NOW)
+    assert group.lessons() == [OTHER]
+    assert group.traces() == []
+    with group.learning() as learning:
+        assert learning.forgotten("scout").hides("aaaaaaaa", 25, 0)
+    forget(group.place, Wish(begin=3 * SECOND, end=4 * SECOND), NOW)
+    assert group.lessons() == []
+    with group.learning() as learning:
+        assert [c.text for c in learning.candidates("scout")] == ["Bob waits."]
+
+
+def test_nobody_learns_meanwhile(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker's answer would bring it back: it is waited for."""
+    monkeypatch.setattr("pannier.learning.working.PATIENCE", 0.0)
+    with at_work(group.place.home, "scout", seconds=0) as taken:
+        assert taken
+        with pytest.raises(Busy):
+            forget(group.place, Wish(group.rule.id), NOW)
+    assert group.lessons() == [RULE, OTHER]
+
+
+def test_another_group_is_not_touched(group: Group) -> None:
+    """Even where it learned the same."""
+    with group.learning(write=True) as learning:
+        learning.add_extraction(
+            "pilot", "p", ThreadMark("cccccccc", "main", 5, 5), (found(9, RULE),)
+        )
+    forget(group.place, Wish(text=WORD), NOW)
+    with group.learning() as learning:
+        assert [c.text for c in learning.candidates("pilot")] == [RULE]
+    assert group.traces() == ["state/learning.db"]
+
+
+POINTS = (
+    "pannier.learning.recorded.forget",
+    "pannier.learning.folder.Folder.remove_session",
+    "pannier.learning.folder.Folder.replace",
+    "pannier.learning.store.Learning.note_memory",
+    "pannier.learning.books.Books.drop_reports",
+    "pannier.learning.lines.remove",
+)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_cut_off_anywhere_it_can_be_done_again(
+    group: Group, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And until then it does not come back."""
+
+    def cut_off(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(point, cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            forget(group.place, Wish(group.rule.id), NOW)
+    with group.learning() as learning:
+        assert learning.forgotten("scout").verdict(RULE, []) == "gone"
+    forget(group.place, Wish(group.rule.id), NOW)
+    assert group.traces() == []
+    assert group.lessons() == [OTHER]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from([RULE, f"{RULE} Always.", OTHER, f"{WORD} is on leave"]), max_size=5),
+    st.booleans(),
+)
+def test_no_trace_is_left_of_a_word(texts: list[str], merged: bool) -> None:
+    """However often it stands, and wherever."""
+    with tempfile.TemporaryDirectory() as name:
+        group = made(Path(name))
+        with group.learning(write=True) as learning:
+            for number, text in enumerate(texts, 10):
+                mark = ThreadMark(f"{number:08x}", text, number, number, text, 1.0)
+                one = found(number, text, group.other if merged else None, mark.thread)
+                learning.add_extraction("scout", str(number), replace(mark, name="t"), (one,))
+        forget(group.place, Wish(text=WORD), NOW)
+        assert group.traces() == []
+        assert group.lessons() == [OTHER]
+
+
+# ------------------------------------------------------------------------------- deleted threads
+
+
+@pytest.fixture
+def store(group: Group) -> Iterator[WritableStore]:
+    with open_store(threads_file(group.place.home, {}), write=True) as opened:
+        for name, key in (("main", "aaaaaaaa"), ("other", "bbbbbbbb")):
+            event = Event("stop", id="0" * 16, at=5, client="claude", session=name, thread=name)
+            said = Message(name, "person", "text", "hello")
+            turn = (TurnBegins(name), said, TurnEnds("succeeded"))
+            opened.apply("scout", event, Reading(turn))
+            opened.db.execute("UPDATE threads SET key = ? WHERE name = ?", (key, name))
+        yield opened
+
+
+def test_nothing_is_swept_while_the_threads_are_there(group: Group, store: WritableStore) -> None:
+    """Nor when the database of what was said is lost."""
+    assert not sweep(group.place, store)
+    with open_store(group.place.home.state / "empty.db") as lost:
+        assert not sweep(group.place, lost)
+    assert len(group.traces()) >= 5
+
+
+def test_a_deleted_thread_leaves_its_lessons_alone(group: Group, store: WritableStore) -> None:
+    """Its summary goes, and what was found there and not merged; nothing of it comes late."""
+    store.erase(2)
+    assert sweep(group.place, store)
+    assert not sweep(group.place, store)
+    assert group.traces("Bob") == []
+    assert group.traces("Nothing of it") == []
+    assert group.lessons() == [RULE, OTHER]
+    assert not (group.files / folder.SESSIONS / "other-bbbbbbbb.md").exists()
+    with group.learning(write=True) as learning:
+        late = ThreadMark("bbbbbbbb", "other", 99, 99)
+        assert not learning.add_extraction("scout", "late", late, (found(9, "late"),))
