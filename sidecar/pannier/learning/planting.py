@@ -1,0 +1,165 @@
+"""Whether words come from a tool's output rather than from a person. Pure; compares, understands
+nothing.
+
+A model that reads a poisoned page may write its words down as what a person wants, and name a
+person's message as the proof. Whatever it names, its text is held against what was said: what tools
+put out and no person said is treated as proved by tools alone.
+
+Everything takes time in proportion to the texts. Who compares many texts with the same ones gives
+them as `Heard`, so that they are taken apart once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from pannier.learning.heard import Heard, heard
+from pannier.learning.widening import widens
+from pannier.learning.words import addresses, figures, normal, words
+
+FROM_TOOLS = "a tool's output said it, no person"
+"""Why a sentence is dropped that widens nothing."""
+
+_ENOUGH_OF_TOOL = 0.6
+"""Share of a text's words that stand close together in a tool's output."""
+_TOO_LITTLE_SAID = 0.4
+"""Share of them that the person did not say."""
+_RUN = 5
+"""Words in the same order: more than chance."""
+
+
+def coverage(text: str, source: str | Heard | Iterable[str]) -> float:
+    """The share of the words of `text` that `source` has anywhere, from 0 to 1; 1.0 for a text that
+    says nothing. Words with digits count three times: a wrong number is a wrong lesson."""
+    weights = _weights(words(text))
+    if not weights:
+        return 1.0
+    source = Heard((source,)) if isinstance(source, str) else heard(source)
+    return _weight(weights.keys() & source.words, weights) / _weight(weights, weights)
+
+
+def is_planted(
+    text: str, evidence_texts: Heard | Iterable[str], tool_texts: Heard | Iterable[str]
+) -> bool:
+    """Whether the words of `text` stand in `tool_texts`, and persons did not say them.
+
+    `evidence_texts` are the persons' messages that are named as its proof; an agent's own words do
+    not belong there, it repeats what it read.
+    """
+    said, told = heard(evidence_texts), heard(tool_texts)
+    sequence = words(text)
+    if not sequence or not told.texts:
+        return False
+    if (addresses(text) - said.addresses) & told.addresses:
+        return True  # with a strange address, a harmless text is a theft
+    return _passage(sequence, said, told) or _repeated(sequence, said, told)
+
+
+def clean_summary(
+    summary: str, person_texts: Heard | Iterable[str], tool_texts: Heard | Iterable[str]
+) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The summary without the sentences that nobody should read as orders, and those with why.
+
+    Dropped are sentences that widen what the agent may do, unless a person said that much; and
+    sentences that demand something in the words of a tool's output, or repeat it.
+    """
+    said, told = heard(person_texts), heard(tool_texts)
+    licences = [Heard((text,)) for text in said.texts if widens(text)]
+    kept, dropped = [], []
+    for sentence in _SENTENCES.findall(summary):
+        if why := _why_dropped(sentence, said, told, licences):
+            dropped.append((sentence.strip(), why))
+            kept += _line_breaks(sentence)
+        else:
+            kept.append(sentence)
+    return "".join(kept).strip() if dropped else summary, tuple(dropped)
+
+
+# ------------------------------------------------------------------------------------ how alike
+
+
+def _weights(sequence: Iterable[str]) -> dict[str, int]:
+    return {word: 3 if any(c.isdigit() for c in word) else 1 for word in sequence}
+
+
+def _weight(chosen: Iterable[str], weights: Mapping[str, int]) -> int:
+    return sum(weights[word] for word in chosen)
+
+
+def _passage(sequence: list[str], said: Heard, told: Heard) -> bool:
+    """Whether most of the words stand within one passage of a tool's output, in any order, and too
+    few of them were said."""
+    weights = _weights(sequence)
+    all_of_them = _weight(weights, weights)
+    if _weight(weights.keys() - said.words, weights) < _TOO_LITTLE_SAID * all_of_them:
+        return False
+    return told.densest(weights, 2 * len(sequence) + 8) >= _ENOUGH_OF_TOOL * all_of_them
+
+
+def _repeated(sequence: list[str], said: Heard, told: Heard) -> bool:
+    """Whether a good part of the words stand in the same order in a tool's output, where a person
+    said them, if at all, in another one: `tabs over spaces` against `spaces over tabs`."""
+    length = min(_RUN, len(sequence))
+    if length < 3:
+        return False
+    of_tools, of_persons = told.runs(length), said.runs(3)
+    planted: set[int] = set()
+    for start in range(len(sequence) - length + 1):
+        run = tuple(sequence[start : start + length])
+        if run in of_tools and not any(run[i : i + 3] in of_persons for i in range(length - 2)):
+            planted.update(range(start, start + length))
+    return len(planted) >= _TOO_LITTLE_SAID * len(sequence)
+
+
+# ------------------------------------------------------------------------------------ summaries
+
+_SENTENCES = re.compile(
+    r"(?:[^.!?。！？\n]|[.!?](?=[^\s.!?]))+(?:[.!?。！？\n]+[ \t]*)?|[.!?。！？\n]+"
+)
+"""Each with what ends it; a dot within a name or a number ends none."""
+_DEMANDS = re.compile(
+    r"(?<!\w)(?:always|never|must|should|shall|has to|have to|needs? to|prefers?|preferred|wants?"
+    r"|wishes|likes|asked|asks|requests?|requested|instruct\w*|decided|remember|rule"
+    r"|policy|from now|do not|don't|please|make sure|ensure|corrected|correction|use"
+    r"|insists?|expects?|requires?"
+    r"|immer|nie|niemals|muss|mussen|soll|sollen|bevorzugt|will|mochte|wunscht|ab sofort|bitte"
+    r"|toujours|jamais|doit|doivent|il faut|prefere|veut|souhaite|desormais|demande"
+    r"|siempre|nunca|debe|deben|hay que|prefiere|quiere|desea|a partir de ahora|pide)(?!\w)"
+    r"|必须|总是|始终|永远|不要|应该|应当|偏好|喜欢|希望|要求|从现在|以后|请"
+    r"|必ず|常に|決して|べき|好む|希望|今後|ください|求め"
+)
+_WHOLE = 0.85
+"""Share of a sentence that is another's words: it is no summary."""
+
+
+def _why_dropped(sentence: str, said: Heard, told: Heard, licences: list[Heard]) -> str:
+    if not (sequence := words(sentence)):
+        return ""
+    if (why := widens(sentence)) and not any(_is_from(sentence, words) for words in licences):
+        return why
+    if is_planted(sentence, said, told) and (
+        _DEMANDS.search(normal(sentence)) or _is_copied(sequence, told)
+    ):
+        return FROM_TOOLS
+    return ""
+
+
+def _is_from(sentence: str, message: Heard) -> bool:
+    """Whether the message has most of its words, and all of its numbers and addresses."""
+    return (
+        coverage(sentence, message) >= 1 - _TOO_LITTLE_SAID
+        and figures(sentence) <= message.words
+        and addresses(sentence) <= message.addresses
+    )
+
+
+def _is_copied(sequence: list[str], told: Heard) -> bool:
+    pairs = list(pairwise(sequence))
+    return len(pairs) > 1 and sum(p in told.runs(2) for p in pairs) >= _WHOLE * len(pairs)
+
+
+def _line_breaks(sentence: str) -> list[str]:
+    ending = sentence[len(sentence.rstrip()) :]
+    return ["\n" * ending.count("\n")] if "\n" in ending else []
