@@ -23,6 +23,7 @@ from pannier.errors import (
 )
 from pannier.findings import Finding
 from pannier.groups import Group
+from pannier.learned import troubles as learned
 from pannier.mounts import allowlist
 from pannier.outdated import Comparison
 from pannier.paths import GroupPaths, Home
@@ -54,6 +55,7 @@ def examine(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("problem", "engine", "the command docker is not on the PATH", advice)
     yield _allowlist(environ)
     yield from _guarded("threads", lambda: _threads(home, environ))
+    yield from _guarded("learning", lambda: learned.of_home(home, environ))
     yield from _guarded("groups", lambda: _groups(engine, home, environ))
 
 
@@ -108,6 +110,7 @@ def _group(
         lambda: _notes(group, client),
         lambda: _context(group, client),
         lambda: _not_compacted(home, group),
+        lambda: learned.of_group(home, environ, paths),
     ]
     if engine is not None:
         looks += [

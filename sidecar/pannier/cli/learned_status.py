@@ -10,6 +10,7 @@ from pannier.cli import learned_view as view
 from pannier.cli.columns import columns
 from pannier.cli.context import Context
 from pannier.learned import overview
+from pannier.shown import shown
 
 
 @click.command("status")
@@ -27,14 +28,18 @@ def command(context: Context, folder: str | None, as_json: bool) -> None:
       pannier learned status
       pannier learned status scout --json
     """
-    found = list(overview.overviews(context.home(), context.environ, folder, time.time()))
+    home = context.home()
+    folders, wrong = overview.readable(home) if folder is None else ((folder,), ())
+    found = overview.overviews(home, context.environ, folders, time.time())
     if as_json:
         context.print_json([one.as_data() for one in found])
     elif folder is not None:
         for line in view.status(found[0]):
             context.say(line)
-    elif not found:
+    elif not found and not wrong:
         context.tell("There are no groups. Make one with: pannier group add scout")
     else:
         for line in columns(view.table(found)):
             context.say(line)
+    for error in wrong:
+        context.tell(f"pannier: {shown(error.message)}")

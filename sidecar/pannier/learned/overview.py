@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pannier import groups
 from pannier.errors import PannierError
-from pannier.groups import Group
 from pannier.learned.data import timestamp
 from pannier.learning.rows import Report, Spent, Try
-from pannier.learning.schedule import Due, Standing, Trouble, in_words
+from pannier.learning.schedule import Due, Standing, in_words
+from pannier.learning.standing import standings
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.paths import Home
-from pannier.settings import HomeLearning, LearningSettings
-from pannier.threads.learnable import Activity, activities, count_after
-from pannier.threads.store import Store, open_store, threads_file
-
-_COUNTED = 10_000
-"""Turns that are counted at most."""
+from pannier.settings import LearningSettings
+from pannier.threads.store import open_store, threads_file
 
 
 @dataclass(frozen=True)
@@ -93,79 +88,51 @@ def _due(due: Due) -> dict[str, Any]:
 
 
 def overviews(
-    home: Home, environ: Mapping[str, str], folder: str | None, now: float
-) -> Iterator[Overview]:
-    """The group of this folder, else all groups. Raises PannierError."""
-    wanted = home.all_groups() if folder is None else [groups.get(home, folder).paths]
-    defaults = groups.home_settings(home).learning
-    with ExitStack() as opened:
-        learning = opened.enter_context(open_learning(learning_file(home, environ)))
-        store = opened.enter_context(open_store(threads_file(home, environ)))
-        active = activities(store)
-        for paths in wanted:
-            group = groups.get(home, paths.folder)
-            yield _overview(group, defaults, store, learning, active, now)
+    home: Home, environ: Mapping[str, str], folders: Sequence[str], now: float
+) -> tuple[Overview, ...]:
+    """The groups of these folders. Raises PannierError."""
+    settings = {folder: settings_of(home, folder) for folder in folders}
+    with (
+        open_learning(learning_file(home, environ)) as learning,
+        open_store(threads_file(home, environ)) as store,
+    ):
+        found = standings(store, learning, settings)
+        return tuple(_overview(one, found[one], learning, now) for one in settings)
 
 
-def _overview(
-    group: Group,
-    defaults: HomeLearning,
-    store: Store,
-    learning: Learning,
-    active: Mapping[str, Activity],
-    now: float,
-) -> Overview:
-    settings = group.settings.learning.with_defaults(defaults)
-    tries = learning.books.tries(group.folder)
-    standing = _standing(group.folder, settings, store, learning, active, tries)
+def readable(home: Home) -> tuple[tuple[str, ...], tuple[PannierError, ...]]:
+    """The groups whose settings can be read; what is wrong with those of the others."""
+    found, wrong = [], []
+    for paths in home.all_groups():
+        try:
+            found.append(groups.get(home, paths.folder).folder)
+        except PannierError as error:
+            wrong.append(error)
+    return tuple(found), tuple(wrong)
+
+
+def settings_of(home: Home, folder: str) -> LearningSettings:
+    """How the group learns, with what the home says. Raises UsageError, SettingsError."""
+    group = groups.get(home, folder)
+    return group.settings.learning.with_defaults(groups.home_settings(home).learning)
+
+
+def _overview(folder: str, standing: Standing, learning: Learning, now: float) -> Overview:
     extraction, consolidation = in_words(standing, now)
-    lessons = learning.lessons(group.folder)
-    proposal = learning.proposal(group.folder)
+    lessons = learning.lessons(folder)
+    proposal = learning.proposal(folder)
     day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
     return Overview(
-        group=group.folder,
-        settings=settings,
+        group=folder,
+        settings=standing.settings,
         standing=standing,
         extraction=extraction,
         consolidation=consolidation,
-        held=learning.counts().get(group.folder, {}).get("held", 0),
+        held=len(learning.candidates(folder, ("held",))),
         lessons=len(lessons),
         changed=max((one.changed for one in lessons), default=0.0),
-        today=learning.books.spent(day).get(group.folder, Spent()),
+        today=learning.books.spent(day).get(folder, Spent()),
         proposal=proposal.id if proposal and proposal.state == "waiting" else 0,
-        tries=tries,
-        reports=learning.books.reports(group.folder, 5),
+        tries=learning.books.tries(folder),
+        reports=learning.books.reports(folder, 5),
     )
-
-
-def _standing(
-    folder: str,
-    settings: LearningSettings,
-    store: Store,
-    learning: Learning,
-    active: Mapping[str, Activity],
-    tries: tuple[Try, ...],
-) -> Standing:
-    mark = learning.group_mark(folder)
-    activity = active.get(folder, Activity())
-    proposal = learning.proposal(folder)
-    wanted = {work for grp, work in learning.books.wanted() if grp == folder}
-    return Standing(
-        settings,
-        turns=count_after(store, folder, mark.counted, _COUNTED),
-        last=activity.last_at / 1e9,
-        compacted=activity.last_compaction > mark.compacted,
-        waiting=learning.counts().get(folder, {}).get("waiting", 0),
-        staged=proposal.state if proposal else "",
-        troubles={one.work: Trouble(one.kind, one.not_before, one.why) for one in tries},
-        wanted=frozenset(wanted),
-    )
-
-
-def problem(home: Home, environ: Mapping[str, str]) -> str:
-    """Why what was learned cannot be read; "" if it can."""
-    try:
-        with open_learning(learning_file(home, environ)):
-            return ""
-    except PannierError as error:
-        return error.message
