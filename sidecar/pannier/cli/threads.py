@@ -271,12 +271,13 @@ def delete(context: Context, thread: str, yes: bool, dry_run: bool, as_json: boo
     """Erase all that was said in THREAD, for ever: messages, files, and the client's transcripts.
 
     What the container hands over of its sessions later is dropped. Stop the agent first: what it
-    has open it may write again.
+    has open it may write again. Lessons from it stay: pannier learned forget FOLDER --thread.
 
     \b
     Example:
       pannier threads delete scout/review --dry-run
     """
+    from pannier.learned import deleted
     from pannier.threads import delete
 
     home = context.home()
@@ -289,7 +290,7 @@ def delete(context: Context, thread: str, yes: bool, dry_run: bool, as_json: boo
             context.print_json({**plan.as_data(), "deleted": False, "kept": []})
         return
     _confirm(plan, yes)
-    done = delete.delete(home, context.environ, plan.thread.key)
+    done = deleted.delete(home, context.environ, plan.thread.key)
     if as_json:
         context.print_json({**done.plan.as_data(), "deleted": True, "kept": list(done.kept)})
     else:

@@ -16,10 +16,12 @@ from tests.unit.learning.things import SECOND, candidate, lesson
 
 from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import UsageError
-from pannier.learning import folder, lines, memoryfile, recorded
+from pannier.learned import deleted
+from pannier.learning import folder, lines, memoryfile, publishing, recorded
 from pannier.learning.forgetting import Place, forget, planned, sweep
 from pannier.learning.lessons import Candidate, Evidence, Lesson
 from pannier.learning.memoryedits import add
+from pannier.learning.merge import Change, Merge, Taken
 from pannier.learning.rows import ThreadMark
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.learning.wishes import Wish
@@ -212,6 +214,24 @@ def test_another_group_is_not_touched(group: Group) -> None:
     assert group.traces() == ["state/learning.db"]
 
 
+def test_what_is_just_being_written_is_written_first(group: Group) -> None:
+    """A worker was killed at it: then it is known what is to be forgotten of it."""
+    new = lesson(3, f"{WORD} is on leave.")
+    text = (group.files / folder.MEMORY).read_text()
+    decided = Merge(
+        memoryfile.digest(text),
+        add(memoryfile.parse(text), new.id, new.text, new.section).text,
+        f"- {new.text}\n",
+        (Change("add", new),),
+        (Taken(candidate(4).id, "merged", new.id),),
+    )
+    with group.learning(write=True) as learning:
+        assert publishing.stage(learning, "scout", publishing.Decided(decided), "writing", 4.0)
+    forget(group.place, Wish(text=f"{WORD} is"), NOW)
+    assert group.lessons() == [RULE, OTHER]
+    assert group.traces("on leave") == []
+
+
 POINTS = (
     "pannier.learning.recorded.forget",
     "pannier.learning.folder.Folder.remove_session",
@@ -296,3 +316,20 @@ def test_a_deleted_thread_leaves_its_lessons_alone(group: Group, store: Writable
     with group.learning(write=True) as learning:
         late = ThreadMark("bbbbbbbb", "other", 99, 99)
         assert not learning.add_extraction("scout", "late", late, (found(9, "late"),))
+
+
+def test_deleting_a_thread_takes_what_was_found_there(
+    group: Group, store: WritableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a worker holds the group it is said that something stays; the worker sweeps then."""
+    home = group.place.home
+    with at_work(home, "scout", seconds=0):
+        monkeypatch.setattr("pannier.learning.working.PATIENCE", 0.0)
+        (why,) = deleted.delete(home, {}, "scout/other").kept
+        assert why.startswith("what was learned from it: ")
+    assert group.traces("Bob") != []
+    assert deleted.delete(home, {}, "scout/main").kept == ()
+    assert group.traces("Bob") == []
+    assert group.lessons() == [RULE, OTHER]
+    with group.learning() as learning:
+        assert [c.state for c in learning.candidates("scout")] == ["merged", "merged"]
