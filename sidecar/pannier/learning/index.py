@@ -6,6 +6,7 @@ So a person's edit of `MEMORY.md` reaches it at once, and nothing gets into it t
 from __future__ import annotations
 
 from bisect import bisect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -111,7 +112,7 @@ def _fitting(entries: Sequence[_Entry], room: int) -> list[_Entry]:
     """The most useful ones for which there is room, in their order."""
     chosen: list[_Entry] = []
     begun: set[int] = set()
-    for entry in sorted(entries, key=lambda e: (-e.worth, e.place)):
+    for entry in _most_useful_first(entries):
         cost = len(_short(entry.text, _LINE)) + 3
         if entry.heading not in begun:
             cost += len(entry.section) + 6
@@ -120,6 +121,16 @@ def _fitting(entries: Sequence[_Entry], room: int) -> list[_Entry]:
             chosen.append(entry)
             begun.add(entry.heading)
     return sorted(chosen, key=lambda e: e.place)
+
+
+def _most_useful_first(entries: Sequence[_Entry]) -> list[_Entry]:
+    """Of those that are worth the same, one of each section, then the second of each, …"""
+    seen: Counter[tuple[int, float]] = Counter()
+    order = []
+    for entry in entries:
+        seen[entry.heading, entry.worth] += 1
+        order.append((-entry.worth, seen[entry.heading, entry.worth], entry.place, entry))
+    return [entry for *_, entry in sorted(order, key=lambda o: o[:3])]
 
 
 def _more(left: Sequence[_Entry], room: int) -> str:
