@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pannier.errors import UsageError
-from pannier.learning import forgotten
+from pannier.learning import forgotten, publishing
 from pannier.learning.lessons import Candidate
 from pannier.learning.rows import Proposal
 from pannier.learning.store import Learning
@@ -58,7 +58,7 @@ def accept(learning: Learning, grp: str, id: int) -> None:
 
 
 def turn_down(learning: Learning, grp: str, id: int) -> tuple[Candidate, ...]:
-    """A proposal is not to be written. Its candidates are left; gives those.
+    """A proposal is not to be written. The candidates that it takes are left; gives those.
 
     Raises UsageError for one that is not there any more, PannierError.
     """
@@ -66,7 +66,9 @@ def turn_down(learning: Learning, grp: str, id: int) -> tuple[Candidate, ...]:
         found = waiting(learning, grp)
         if found is None or found.id != id:
             raise _gone(grp, id)
-        taken = [c for c in learning.candidates(grp, ("waiting",)) if c.id in found.body]
+        merge = publishing.of_proposal(found)
+        ids = {one.candidate for one in merge.taken if one.state != "waiting"}
+        taken = [c for c in learning.candidates(grp, ("waiting",)) if c.id in ids]
         for candidate in taken:
             learning.set_state(candidate.id, "left", why=REJECTED)
         learning.unstage(grp)

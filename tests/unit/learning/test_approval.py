@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.learning.things import SECOND, candidate, mark, proof
+from tests.unit.learning.things import SECOND, candidate, mark, merge, proof
 
 from pannier.errors import UsageError
-from pannier.learning import approval
+from pannier.learning import approval, publishing
+from pannier.learning.merge import Taken
+from pannier.learning.publishing import Decided
 from pannier.learning.store import Learning, open_learning
 
 RULE = "Deploy without asking anybody."
@@ -42,27 +44,32 @@ def test_what_is_rejected_does_not_come_back_by_itself(learning: Learning) -> No
     assert learning.forgotten("pilot").verdict(RULE, [proof(9, "agent")]) == ""
 
 
-@pytest.mark.parametrize("decide", [approval.approve, lambda *at: approval.reject(*at, 5.0)])
-def test_only_what_is_held_is_decided_on(learning: Learning, decide: object) -> None:
+def test_only_what_is_held_is_decided_on(learning: Learning) -> None:
     """And of this group."""
-    assert callable(decide)
     for grp, number in (("scout", 2), ("scout", 3), ("pilot", 1)):
         with pytest.raises(UsageError, match="holds no candidate"):
-            decide(learning, grp, candidate(number).id)
+            approval.approve(learning, grp, candidate(number).id)
+        with pytest.raises(UsageError, match="holds no candidate"):
+            approval.reject(learning, grp, candidate(number).id, 5.0)
     assert [c.state for c in learning.candidates("scout")] == ["held", "waiting"]
+
+
+def stage(learning: Learning, *taken: Taken) -> None:
+    decided = Decided(merge(taken=taken))
+    assert publishing.stage(learning, "scout", decided, "waiting", 5.0)
 
 
 def test_a_proposal_is_accepted_or_turned_down(learning: Learning) -> None:
     """What it would have taken is left then, and nothing else."""
     learning.add_extraction("scout", "p2", mark(30), (candidate(3),))
-    learning.stage("scout", "[]", "waiting", 5.0)
+    stage(learning)
     first = approval.waiting(learning, "scout")
     assert first is not None
     approval.accept(learning, "scout", first.id)
     assert approval.waiting(learning, "scout") is None
     with pytest.raises(UsageError, match="no proposal"):
         approval.turn_down(learning, "scout", first.id)
-    learning.stage("scout", f'["{candidate(2).id}"]', "waiting", 5.0)
+    stage(learning, Taken(candidate(2).id, "merged"), Taken(candidate(3).id, "waiting"))
     found = approval.waiting(learning, "scout")
     assert found is not None
     taken = approval.turn_down(learning, "scout", found.id)
