@@ -1,4 +1,4 @@
-# The way in. `make demo` shows Pannier at work, `make test` checks all of it; both bring what they need.
+# The way in. `make demo` shows Pannier at work, `make test` checks it; both bring what they need.
 
 SHELL := /bin/sh
 BIN := $(CURDIR)/.venv/bin
@@ -15,12 +15,12 @@ help:  ## What there is to make
 demo: venv  ## The main job with real containers: no key, no questions, nothing left running
 	@scripts/with-engine python demo/run.py
 
-test: venv  ## All checks and all tests, with a container engine
+test: venv  ## All checks, and all tests but the long ones, with a container engine
 	@status=0; scripts/lint || status=$$?; \
-	scripts/with-engine pytest $(BESIDE) $(PYTEST) || status=$$?; exit $$status
+	scripts/with-engine pytest -m "not long" $(BESIDE) $(PYTEST) || status=$$?; exit $$status
 
-test-long: venv  ## The fault tests that take minutes
-	@pytest tests/long $(BESIDE) $(PYTEST)
+test-long: venv  ## The tests that take minutes: faults, and when and how each client compacts
+	@scripts/with-engine pytest -m long tests/long tests/clients $(BESIDE) $(PYTEST)
 
 test-unit: venv  ## The tests that need no container engine
 	@pytest tests/unit $(BESIDE) $(PYTEST)

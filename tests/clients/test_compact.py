@@ -29,6 +29,8 @@ SUMMARY = "They spoke of kettles."
 HOUR = 3600.0
 ASKED = "create a detailed summary"
 """Words of the request for a summary."""
+LONG = pytest.mark.long
+"""Of what is the same with each client, Codex's is for every day: it is quick."""
 
 
 class MovedClock(RealClock):
@@ -92,6 +94,7 @@ def group(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Livin
     return found
 
 
+@LONG
 def test_an_idle_thread_is_compacted_once(group: Living) -> None:
     """Nothing happens before its time, then the model is asked for a summary, which is in the
     thread and in the next turn, with the memory anew; and not again before something is said."""
@@ -145,6 +148,7 @@ def test_an_idle_thread_of_codex_s_is_compacted_once(group: Living) -> None:
         assert last.holds("It boils.")
 
 
+@LONG
 @pytest.mark.parametrize("group", ["gemini", "opencode", "qwen", "langchain"], indirect=True)
 def test_an_idle_thread_of_others_is_compacted_once(group: Living) -> None:
     """By a command that the client knows, or that we gave it."""
@@ -206,6 +210,7 @@ def _refused(shell: EventShell, why: str, session: str) -> None:
     assert why in refused.value.hint
 
 
+@LONG
 def test_a_summary_that_fails_is_tried_three_times(group: Living) -> None:
     """Claude Code ends with status 0 all the same: the store tells. A failure is said with its
     reason, each try comes later, and after the last one the thread is left alone."""

@@ -28,6 +28,8 @@ SUMMARY = "<summary>They worked on kettles.</summary>"
 TASK = "Please count the kettles, all of them."
 SLACK = 2_000
 """Tokens by which the client may differ, for what it counts besides."""
+LONG = pytest.mark.long
+"""Of what is the same with each client, Codex's is for every day: it is quick."""
 
 
 def _asks_claude(request: Request) -> bool:
@@ -91,18 +93,23 @@ def group(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Group
 @pytest.mark.parametrize(
     ("group", "settings", "fires"),
     [
-        ("claude", "{window: 200000}", 140_000),
-        ("claude", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
-        ("claude", "{window: 60000}", 42_000),
-        ("claude", "{compaction: {trigger_percent: 50}}", 500_000),
         ("codex", "{window: 200000}", 140_000),
-        ("codex", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
-        ("codex", "{window: 60000, compaction: {reserve_tokens: 30000}}", 30_000),
-        ("copilot", "{window: 100000}", 70_000),
-        ("copilot", "{window: 100000, compaction: {reserve_tokens: 60000}}", 40_000),
-        ("opencode", "{}", 700_000),
-        ("opencode", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
-        ("qwen", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
+        *(
+            pytest.param(*point, marks=LONG)
+            for point in (
+                ("codex", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
+                ("codex", "{window: 60000, compaction: {reserve_tokens: 30000}}", 30_000),
+                ("claude", "{window: 200000}", 140_000),
+                ("claude", "{window: 200000, compaction: {trigger_percent: 40}}", 80_000),
+                ("claude", "{window: 60000}", 42_000),
+                ("claude", "{compaction: {trigger_percent: 50}}", 500_000),
+                ("copilot", "{window: 100000}", 70_000),
+                ("copilot", "{window: 100000, compaction: {reserve_tokens: 60000}}", 40_000),
+                ("opencode", "{}", 700_000),
+                ("opencode", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
+                ("qwen", "{window: 100000, compaction: {trigger_percent: 40}}", 40_000),
+            )
+        ),
     ],
     indirect=["group"],
 )
@@ -114,6 +121,7 @@ def test_it_begins_where_the_settings_say(group: Group, settings: str, fires: in
     assert group.summaries(fires + SLACK)
 
 
+@LONG
 @pytest.mark.parametrize("group", ["codex"], indirect=True)
 def test_codex_begins_at_the_end_of_a_turn(group: Group) -> None:
     """Where the window is not said, Codex takes the percentage of its model's own."""
@@ -125,6 +133,7 @@ def test_codex_begins_at_the_end_of_a_turn(group: Group) -> None:
     assert [ASKS["codex"](request) for request in requests] == [False, False, False, True]
 
 
+@LONG
 @pytest.mark.parametrize("group", ["gemini"], indirect=True)
 def test_gemini_begins_at_the_next_prompt(group: Group) -> None:
     """A new process counts the tokens of its history itself: a quarter of the characters."""
@@ -149,6 +158,7 @@ def _words(seed: str, characters: int) -> str:
     return " ".join(f"{numbers.getrandbits(36):09x}" for _ in range(characters // 10))
 
 
+@LONG
 @pytest.mark.parametrize("group", ["claude", "codex"], indirect=True)
 def test_switched_off_the_client_does_as_it_likes(group: Group) -> None:
     """It compacts when it wants to, which is later."""
@@ -171,6 +181,7 @@ def test_what_must_survive_reaches_the_summarizer(group: Group) -> None:
     assert after.holds(file.read_text().strip())
 
 
+@LONG
 @pytest.mark.parametrize("group", ["opencode", "qwen"], indirect=True)
 def test_others_are_told_what_must_survive(group: Group) -> None:
     """OpenCode by our plugin, and Qwen Code by the hook's answer."""
@@ -200,6 +211,7 @@ def test_kept_results_are_named_to_the_summarizer(group: Group) -> None:
     assert f"/workspace/agent/files/.pannier/spill/main/{first}" in last
 
 
+@LONG
 @pytest.mark.parametrize("group", ["gemini", "opencode"], indirect=True)
 def test_what_cannot_be_compacted(group: Group) -> None:
     """A model that refuses, and a session that is not there: status 1, and the reason."""

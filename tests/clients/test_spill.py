@@ -37,6 +37,7 @@ MOST_SHOWN = 4_000
 PART = "77777\n77778\n77779"
 """Lines in the middle, which no client shows its model of itself."""
 READ = "Now I know."
+LONG = pytest.mark.long
 DIRECT = "gpt-5.1-codex"
 """A model that Codex lets call its tools without a script."""
 HOURS = 36_000
@@ -146,7 +147,11 @@ def test_a_megabyte_goes_into_a_file(group: Group) -> None:
     assert group.shown == [note]
 
 
-@pytest.mark.parametrize("group", ["claude", "codex", "opencode"], indirect=True)
+@pytest.mark.parametrize(
+    "group",
+    ["codex", pytest.param("claude", marks=LONG), pytest.param("opencode", marks=LONG)],
+    indirect=True,
+)
 def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
     """Of a command that prints 20 MB, too, nothing is missing in the file."""
     told, read = group.turn(f"seq 1 {TWENTY}")[:2]
@@ -162,8 +167,8 @@ def test_all_of_twenty_megabytes_is_kept(group: Group) -> None:
 @pytest.mark.parametrize(
     ("group", "lines", "part"),
     [
-        ("claude", SEVENTY, "its beginning"),
-        ("copilot", SEVENTY, "its beginning"),
+        pytest.param("claude", SEVENTY, "its beginning", marks=LONG),
+        pytest.param("copilot", SEVENTY, "its beginning", marks=LONG),
         ("gemini", TWENTY, "its end"),
     ],
     indirect=["group"],

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pannier import clients
+from pannier import clients, groups
 from pannier.engine import Engine, images
-from pannier.settings import HomeSettings
+from pannier.settings import GroupSettings, HomeSettings
 from tests.engine.person import Person
 
 
@@ -39,9 +39,9 @@ def person(engine: Engine, image: str) -> Iterator[Person]:
     someone = Person(root / "agents", environ)
     someone.root.mkdir()
     try:
-        someone.pannier("init")
+        home, _ = groups.init(someone.root, environ)
         for name in ("scout", "other"):
-            someone.pannier("group", "add", name)
+            groups.add(home, name, GroupSettings())
         yield someone
     finally:
         for container in engine.containers(str(someone.root)):
