@@ -26,11 +26,17 @@ _ELIDED = re.compile(r"(?<![^\W_])([cdjlmnst]|qu)'(?=[^\W_])")
 
 def normal(text: str) -> str:
     """In one form: small letters without accents, one space between words, no line breaks."""
+    if not text.isascii():
+        text = _levelled(text)
+    text = text.casefold().translate(_EMPHASIS)
+    return _SPACE.sub(" ", _ELIDED.sub(r"\1 ", text)).strip()
+
+
+def _levelled(text: str) -> str:
     text = "".join(c for c in text if c.isascii() or _shown(c))
     text = unicodedata.normalize("NFKD", text)
     text = "".join(c for c in text if c.isascii() or _shown(c))
-    text = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE).translate(_EMPHASIS)
-    return _SPACE.sub(" ", _ELIDED.sub(r"\1 ", text)).strip()
+    return unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
 
 
 def _shown(char: str) -> bool:
