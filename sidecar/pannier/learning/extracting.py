@@ -7,14 +7,13 @@ stored is not stored twice.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
 from pannier.learning.asking import AskError
 from pannier.learning.extraction import judge, question
-from pannier.learning.means import Json, Means, Step, note_trouble, reply, trouble
+from pannier.learning.means import Json, Means, Step, new_key, note_trouble, reply, report, trouble
 from pannier.learning.pieces import MOST_PIECES, Piece, plan, rows_of
 from pannier.learning.rows import ThreadMark
 from pannier.learning.schedule import MOST_TRIES
@@ -74,11 +73,11 @@ def _read(means: Means, pieces: list[Json], step: Step, tally: _Tally) -> None:
 def _plan(means: Means, grp: str, counted: int = 0) -> Json:
     """What is to be read, or the rest of it, once it is known up to which turn. Nothing, if another
     worker read it meanwhile."""
-    at = means.time()
+    nothing: Json = {"pieces": [], "at": means.time(), "counted": 0, "key": new_key()}
     try:
         settings, asker = means.settings(grp), means.asker_for(grp)
     except AskError as error:
-        return {"pieces": [], "at": at, "counted": 0, "trouble": trouble(error)}
+        return {**nothing, "trouble": trouble(error)}
     with means.threads() as store, means.learning() as learning:
         more = counted > 0
         counted = counted or activities(store).get(grp, Activity()).last_success_id
@@ -86,9 +85,9 @@ def _plan(means: Means, grp: str, counted: int = 0) -> Json:
         wanted = (grp, WORK) in learning.books.wanted()
         new = count_after(store, grp, before, settings.extract_after)
         if not more and not wanted and new < settings.extract_after:
-            return {"pieces": [], "at": at, "counted": 0}
+            return nothing
         found = plan(store, learning, grp, means.budget(grp, asker))
-        return {"pieces": [one.as_data() for one in found], "at": at, "counted": counted}
+        return {**nothing, "pieces": [one.as_data() for one in found], "counted": counted}
 
 
 def _asking(means: Means, piece: Piece) -> Callable[[], Json]:
@@ -192,22 +191,8 @@ def _finish(means: Means, grp: str, planned: Json, tally: _Tally) -> Json:
                 learning.finish_extraction(grp, planned["counted"])
             learning.books.clear_tries(grp, WORK)
         learning.books.unwant(grp, WORK, planned["at"])
-        report(learning, grp, WORK, planned["at"], result)
+        report(learning, grp, WORK, planned["key"], planned["at"], result)
     return result
-
-
-def report(learning: Learning, grp: str, work: str, at: float, result: Json) -> None:
-    """Keep what came of a piece of work, once. `at` tells it from others of the same work."""
-    if reported(learning, grp, work, at) is None:
-        learning.books.report(grp, work, at, json.dumps(result, ensure_ascii=False))
-
-
-def reported(learning: Learning, grp: str, work: str, at: float) -> Json | None:
-    """What was reported of it; None: nothing was yet."""
-    for one in learning.books.reports(grp):
-        if one.work == work and one.at == at:
-            return dict(json.loads(one.body))
-    return None
 
 
 def _name(piece: Piece) -> str:

@@ -38,6 +38,12 @@ class Folder:
         """The same as text; "" where there is none. It must be UTF-8."""
         return decode(self.read(name) or b"", str(self.path / name))
 
+    def changed(self, name: str) -> int:
+        """When the file was changed last, in nanoseconds since 1970; 0 where there is none."""
+        with _in_words(), suppress(FileNotFoundError), safefs.open_file(self._root, name) as file:
+            return os.fstat(file).st_mtime_ns
+        return 0
+
     def replace(self, name: str, text: str, before: bytes | None) -> None:
         """Write the file, whole or not at all; "" removes it. Nothing happens to one that holds
         that already.

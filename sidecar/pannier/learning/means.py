@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -94,6 +96,27 @@ def trouble(error: AskError) -> Json:
 def reply(asked: Json) -> Reply:
     """From what `Means.asked` gave."""
     return Reply(**asked["reply"])
+
+
+def new_key() -> str:
+    """By which a report is known to be of a piece of work: to be made in its first step."""
+    return secrets.token_hex(8)
+
+
+def report(learning: Learning, grp: str, work: str, key: str, at: float, result: Json) -> None:
+    """Keep what came of a piece of work, once."""
+    if reported(learning, grp, key) is None:
+        body = json.dumps({**result, "key": key}, ensure_ascii=False)
+        learning.books.report(grp, work, at, body)
+
+
+def reported(learning: Learning, grp: str, key: str) -> Json | None:
+    """What was reported of it; None: nothing was yet."""
+    for one in learning.books.reports(grp):
+        body: Json = json.loads(one.body)
+        if body.pop("key", None) == key:
+            return body
+    return None
 
 
 def note_trouble(learning: Learning, grp: str, work: str, found: Json, at: float) -> Try:

@@ -44,6 +44,8 @@ class Standing:
     """Candidates."""
     staged: Literal["", "writing", "waiting"] = ""
     """A consolidation that is being written, or waits for a person."""
+    edited: bool = False
+    """A person edited the memory: its index is to follow, for which no model is asked."""
     troubles: Mapping[str, Trouble] = field(default_factory=dict)
     """By work."""
     wanted: frozenset[str] = frozenset()
@@ -119,6 +121,8 @@ def _consolidation(group: Standing, now: float) -> Due:
     settings = group.settings
     if group.staged == "waiting":
         return Due(waits="a proposal waits for: pannier learned approve")
+    if group.edited:
+        return _unless_trouble(group, "consolidate", now)
     if not group.waiting or not settings.enabled:
         return Due()
     idle = group.last + settings.consolidate_seconds
@@ -134,7 +138,8 @@ def _consolidation(group: Standing, now: float) -> Due:
 
 def _unless_trouble(group: Standing, work: Work, now: float) -> Due:
     """A person's wish does not wait for a pause, only for a model."""
-    if group.settings.model is None and group.staged != "writing":
+    asks = group.staged != "writing" and not (work == "consolidate" and group.edited)
+    if group.settings.model is None and asks:
         return Due(waits="no model is set: learning.model")
     trouble = group.troubles.get(work)
     if trouble and now < trouble.not_before and work not in group.wanted:

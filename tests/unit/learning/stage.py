@@ -65,7 +65,7 @@ def learns(question: Question) -> dict[str, Any]:
             for n in said
         ]
         return {"summary": "They talk.", "candidates": candidates}
-    found = re.findall(r"^\[\w+ (c[0-9a-f]{8}) .*\]\n(.*)$", question.data, re.MULTILINE)
+    found = re.findall(r"^\[\w+ (c[0-9a-f]{8}) [^\]]*\] (.*)$", question.data, re.MULTILINE)
     return {"add": [{"section": "Rules", "text": text, "candidates": [c]} for c, text in found]}
 
 
