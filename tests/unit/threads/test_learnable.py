@@ -277,8 +277,9 @@ def test_threads_with_something_new_are_found(store: WritableStore) -> None:
 @given(st.lists(st.sampled_from(["say", "start", "end", "back", "other", "read"]), max_size=40))
 def test_everything_is_read_once(steps: list[str]) -> None:
     """Whenever it is read in between: nothing twice, and in the end all of the head's branch."""
-    with open_store(Path("/nowhere/threads.db")) as frozen:
-        store = WritableStore(frozen.path, frozen.db)
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(db, MIGRATIONS)
+    with WritableStore(Path("threads.db"), db) as store:
         session, open_, upto = "s1", False, 0
         read: list[int] = []
         put(store, said("first"))
