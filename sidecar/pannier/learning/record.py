@@ -30,6 +30,8 @@ LEAST_ROOM = 300
 
 _SHARE = 4
 """One message, and the summary so far, take at most one part in so many of the room."""
+_LEAST_TEXT = 40
+"""Tokens of a message, before others are left out for it."""
 _SUMMARY = 4_000
 """Code points of the summary so far."""
 _NOW = "Write the summary and the candidates."
@@ -56,11 +58,14 @@ def record(shown: Sequence[Shown], thread: str, summary: str, budget: int) -> Re
     """
     fit = room(budget, thread)
     most = fit // _SHARE
-    while (costs := [cost(one, most) for one in shown]) and sum(costs) > fit:
+    costs = [cost(one, most) for one in shown]
+    while sum(costs) > fit and most > _LEAST_TEXT:
         most //= 2
-        if not most:
-            shown = shown[1:]
-    parts = [_fitted(one, most) for one in shown]
+        costs = [cost(one, most) for one in shown]
+    begin = 0
+    while sum(costs[begin:]) > fit:
+        begin += 1
+    parts = [_fitted(one, most) for one in shown[begin:]]
     before = _cut(excerpt(summary, _SUMMARY).text, fit // _SHARE)
     mark = mark_for((before, *(part.text for part in parts)))
     return Record(instructions(PROMPT, mark), _data(parts, _name(thread), before, mark))

@@ -95,7 +95,7 @@ def test_a_question_fits_its_budget(
 
 
 @pytest.mark.parametrize("budget", [LEAST, 2_500, 8_000])
-@pytest.mark.parametrize("text", ["word ", "0", "語", "😀", "\n"])
+@pytest.mark.parametrize("text", ["word ", "0", "語", "😀", "a\n"])
 def test_full_pieces(budget: int, text: str) -> None:
     """They fit to the last token, with a summary of any length, and waste little."""
     rows = [row(n, *ROLES[n % 3 * 2], text * (n % 90 + 1), turn=n) for n in range(1, 400)]
