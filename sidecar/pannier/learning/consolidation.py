@@ -38,27 +38,42 @@ def question(
     least, is shown. `lessons`: what is known of those in the memory, as the file has them.
     """
     memory = parse(memory_text or FRESH)
-    room = budget - estimate(instructions("consolidation", BROADEST))
     ordered = sorted(candidates, key=lambda c: (c.said, c.id))
+    frame = _lines([], _room(memory, budget), [], BROADEST)
+    room = budget - _tokens(instructions("consolidation", BROADEST), *frame)
+    first = _tokens(_candidate(ordered[0], BROADEST)) if ordered else 0
     known = {lesson.id: lesson for lesson in lessons}
-    first = estimate(_candidate(ordered[0], BROADEST)) if ordered else 0
     rows = _memory(memory, known, min(share_of(budget), room - first))
-    room -= estimate("".join(text for _, text in rows)) + len(rows) * estimate(BROADEST.line(""))
+    room -= _tokens(*(BROADEST.line(what) + text for what, text in rows))
     shown: list[Candidate] = []
     for candidate in ordered:
-        room -= estimate(_candidate(candidate, BROADEST))
+        room -= _tokens(_candidate(candidate, BROADEST))
         if room < 0 and shown:
             break
         shown.append(candidate)
     mark = mark_for([*(text for _, text in rows), *(_candidate(c, BROADEST) for c in shown)])
-    lines = [mark.line("memory")]
-    lines += [mark.line(what) + text for what, text in rows]
-    lines += [*_room(memory, budget, mark), mark.line("candidates")]
-    lines += [_candidate(c, mark) for c in shown]
-    data = "\n".join([*lines, mark.line("end")])
+    data = "\n".join(_lines(rows, _room(memory, budget), shown, mark))
     most = min(_MOST_ANSWER, _LEAST_ANSWER + _PER_CANDIDATE * len(shown))
     asked = Question(instructions("consolidation", mark), data, ConsolidationAnswer, most)
     return asked, tuple(shown)
+
+
+def _lines(
+    rows: Sequence[tuple[str, str]], room: str, shown: Sequence[Candidate], mark: Mark
+) -> list[str]:
+    return [
+        mark.line("memory"),
+        *(mark.line(what) + text for what, text in rows),
+        *([mark.line(room)] if room else []),
+        mark.line("candidates"),
+        *(_candidate(c, mark) for c in shown),
+        mark.line("end"),
+    ]
+
+
+def _tokens(*lines: str) -> int:
+    """Of lines with their ends. Rounded up: they are many."""
+    return sum(estimate(f"{line}\n") + 1 for line in lines)
 
 
 def _memory(memory: Memory, lessons: Mapping[str, Lesson], tokens: int) -> list[tuple[str, str]]:
@@ -77,14 +92,14 @@ def _memory(memory: Memory, lessons: Mapping[str, Lesson], tokens: int) -> list[
         rows.append((0.0, own.first, "fixed", f" {text[:_OWN]}{'…' * (len(text) > _OWN)}"))
     chosen = []
     for _, place, label, text in sorted(rows):
-        tokens -= estimate(BROADEST.line(label) + text) + 1
+        tokens -= _tokens(BROADEST.line(label) + text)
         if tokens >= 0:
             chosen.append((place, label, text))
     places = {place: (label, text) for place, label, text in chosen}
     used = {line.section for line in memory.lessons.values()}
     for h in memory.headings:
         row = ("section", f" {_one_line(h.text)}")
-        tokens -= estimate(BROADEST.line(row[0]) + row[1]) + 1
+        tokens -= _tokens(BROADEST.line(row[0]) + row[1])
         # The file's title is no section, unless something stands there.
         if tokens >= 0 and (h.level > 1 or h.text in used):
             places[h.first] = row
@@ -105,11 +120,11 @@ def _candidate(candidate: Candidate, mark: Mark) -> str:
     return f"{mark.line(label + topic)} {_one_line(candidate.text)}"
 
 
-def _room(memory: Memory, budget: int, mark: Mark) -> list[str]:
+def _room(memory: Memory, budget: int) -> str:
     tokens, share = estimate(memory.text), share_of(budget)
     if tokens < _FULL * share:
-        return []
-    return [mark.line(f"room: the memory has about {tokens} tokens of {share}")]
+        return ""
+    return f"room: the memory has about {tokens} tokens of {share}"
 
 
 def _one_line(text: str) -> str:

@@ -72,7 +72,7 @@ def decide(situation: Situation, shown: Sequence[Candidate], reply: Reply) -> Me
         answer = ConsolidationAnswer.model_validate(reply.data)
     except ValidationError as error:
         raise AskError("answer", f"the answer does not fit: {error.error_count()} errors") from None
-    work = _Work(situation, {c.id: c for c in shown})
+    work = _Work(situation, {c.id: replace(c, text=_line(c.text)) for c in shown})
     work.take(answer)
     return work.merge()
 
@@ -373,10 +373,14 @@ def _joined(*ids: Iterable[str]) -> tuple[str, ...]:
 
 def _text(text: str) -> str:
     """A lesson's text, of a model. Raises Refused where it says nothing."""
-    line = plain(redaction.mask(text))
+    line = _line(text)
     if not any(map(str.isalnum, line)):
         raise Refused("it says nothing")
     return line
+
+
+def _line(text: str) -> str:
+    return plain(redaction.mask(text))
 
 
 def _shortened(lesson: Lesson, text: str) -> str:

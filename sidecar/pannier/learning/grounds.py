@@ -6,6 +6,7 @@ candidates and the old text say, and to who may undo what. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,13 +23,14 @@ UNRELATED = "it is about something else than the lesson"
 UNSAID = "its words are not those of its candidates"
 
 _COVERED = 0.6
-"""Share of a text's words that must be said somewhere."""
+"""Share of a sentence's words that must be said somewhere."""
 _KEPT = 0.8
 """Share of a lesson's words that stand in a text which only adds to it."""
 _RELATED = 0.25
 _SAME = 0.9
 _SHORTENED = 0.5
 """Share of a lesson's words that a shorter text has to keep."""
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _NOT_BY_AGENTS: frozenset[Kind] = FROM_PERSONS | {"decision"}
 
 Said = Lesson | Candidate
@@ -58,9 +60,10 @@ def speaker(one: Said) -> Source:
 
 
 def _says(text: str, sources: Sequence[str]) -> bool:
-    """Roughly in these words, and with no number and no address that is not there."""
+    """Sentence by sentence roughly in these words, and with no number and no address that is not
+    there."""
     return (
-        coverage(text, sources) >= _COVERED
+        all(coverage(sentence, sources) >= _COVERED for sentence in _SENTENCE_END.split(text))
         and figures(text) <= frozenset().union(*map(figures, sources))
         and addresses(text) <= frozenset().union(*map(addresses, sources))
     )
