@@ -19,6 +19,8 @@ MEMORY = "MEMORY.md"
 SUMMARY = "summary.md"
 SESSIONS = "session_summaries"
 _LIMIT = 64 << 20
+_LITTER = re.compile(r"\.[0-9a-f]{16}\.pannier-new")
+"""As safefs calls a file until it is whole."""
 _OF_THREAD = re.compile(r".*-(?P<key>[0-9a-f]{8})\.md", re.DOTALL)
 
 
@@ -62,6 +64,13 @@ class Folder:
                 safefs.write(self._root, name, data, replace=False)
             else:
                 safefs.write(self._root, name, data, expected=before)
+
+    def sweep(self) -> None:
+        """Remove what a killed writer had half written: whoever calls this is the only one."""
+        with _in_words(), suppress(FileNotFoundError):
+            _sweep(self._root)
+            with safefs.open_directory(self._root, SESSIONS) as there:
+                _sweep(there)
 
     def sessions(self) -> dict[str, tuple[str, ...]]:
         """The names of files with summaries of threads, by the thread's key."""
@@ -110,6 +119,12 @@ def _of_threads(folder: int) -> Iterator[tuple[str, str]]:
     for name in sorted(os.listdir(folder)):
         if match := _OF_THREAD.fullmatch(name):
             yield match["key"], name
+
+
+def _sweep(folder: int) -> None:
+    for name in os.listdir(folder):
+        if _LITTER.fullmatch(name):
+            _remove(folder, name)
 
 
 def _remove(root: int, name: str) -> None:

@@ -58,6 +58,7 @@ def finish(home: Home, learning: Learning, grp: str, at: float) -> Outcome:
     merge = decided.merge
     with opened(home, grp, create=True) as folder:
         assert folder is not None
+        folder.sweep()
         before = folder.read(MEMORY)
         text = folder.text(MEMORY)
         memory = parse(text)
