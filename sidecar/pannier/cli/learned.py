@@ -11,6 +11,9 @@ COMMANDS: dict[str, str] = {
     "status": "Say how far learning is, and what it waits for.",
     "show": "Show what was learned.",
     "why": "Say where a lesson comes from.",
+    "approve": "Accept or reject what waits for a person.",
+    "forget": "Remove lessons, for good.",
+    "run": "Learn now.",
 }
 HIDDEN = ("worker",)
 """What the daemon starts."""

@@ -30,7 +30,7 @@ def command(context: Context, folder: str, candidates: bool, gone: bool, as_json
     if candidates and gone:
         raise click.UsageError("--candidates goes without --gone.")
     home = context.home()
-    paths = groups.get(home, folder).paths
+    groups.get(home, folder)
     with open_learning(learning_file(home, context.environ)) as learning:
         if candidates:
             found = learning.candidates(folder, ("waiting", "held"))
@@ -39,7 +39,7 @@ def command(context: Context, folder: str, candidates: bool, gone: bool, as_json
             empty = "Nothing waits to be merged."
         else:
             lessons = learning.lessons(folder, gone=gone)
-            now = {} if gone else written.lines(paths)
+            now = {} if gone else written.lines(home, folder)
             rows = [{**data.of_lesson(one), "in_memory": now.get(one.id)} for one in lessons]
             lines = view.lessons(lessons, None if gone else now)
             empty = "No lesson is gone." if gone else "Nothing was learned yet."

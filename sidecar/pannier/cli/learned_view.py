@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from pannier.cli.columns import columns
 from pannier.learned.data import moment
+from pannier.learned.deciding import Waiting
 from pannier.learned.overview import Overview
+from pannier.learned.preview import Preview
 from pannier.learned.tracing import Origin, Trace
-from pannier.learned.written import text_of
+from pannier.learned.wishing import Forgetting
 from pannier.learning.lessons import Candidate, Lesson
+from pannier.learning.memoryfile import text_of
 from pannier.learning.rows import Try
 from pannier.learning.schedule import Due
-from pannier.shown import shown
+from pannier.shown import brief, shown
 
 _INDENT = "  "
 
@@ -195,3 +199,73 @@ _WHO = {"person": "person", "message": "message from the queue", "agent": "agent
 
 def _field(name: str, text: str) -> str:
     return f"{name + ':':<11}{text}"
+
+
+# --------------------------------------------------------------------------------------------- run
+
+
+def preview(found: Preview) -> Iterator[str]:
+    """What would be read, by thread, and what it comes to."""
+    yield f"model       {shown(found.model) if found.model else f'none: {shown(found.why)}'}"
+    if not found.parts and not found.waiting:
+        yield "Nothing is new, so no model would be asked."
+        return
+    rows = [("THREAD", "MESSAGES", "CALLS", "TOKENS")]
+    for part in found.parts:
+        numbers = (f"{part.messages:,}", f"{part.calls:,}", f"{part.tokens:,}")
+        rows.append((shown(part.thread), *numbers))
+    if found.waiting:
+        waiting = f"({found.waiting} candidates that wait)"
+        rows.append((waiting, "-", "1", f"{found.merging:,}"))
+    yield from columns(rows)
+    least = " at least" if found.parts else ""
+    yield f"Would ask {found.calls} times{least}, with some {found.tokens:,} tokens in."
+
+
+# ----------------------------------------------------------------------------------------- approve
+
+
+def waiting(found: Waiting, folder: str, *, colour: bool) -> Iterator[str]:
+    """The change as git shows one, and each lesson that is held, with what proves it."""
+    if found.change is not None:
+        yield click.style(f"proposal {found.change.id}", fg="yellow")
+        yield _field("Made", moment(found.change.made))
+        yield ""
+        for line in found.change.diff:
+            yield _coloured(shown(line)) if colour else shown(line)
+        for note in found.change.merge.notes:
+            yield f"# {shown(note)}"
+    for number, one in enumerate(found.held):
+        if number or found.change:
+            yield ""
+        yield from origin(one, folder)
+
+
+def _coloured(line: str) -> str:
+    """As git does by default."""
+    if line.startswith(("diff ", "--- ", "+++ ")):
+        return click.style(line, bold=True)
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    return click.style(line, fg=colours[line[0]]) if line[:1] in colours else line
+
+
+# ------------------------------------------------------------------------------------------ forget
+
+
+def forgetting(found: Forgetting) -> Iterator[str]:
+    """What goes, and what stays although it says the same."""
+    if found.is_empty:
+        yield "Nothing of it is known; what says so later is not learned."
+    texts: dict[str, str] = {}
+    for plan in found.plans:
+        texts |= {one.id: one.text for one in plan.lessons}
+        texts |= {one.id: one.text for one in plan.candidates}
+    for id, text in texts.items():
+        yield f"{_INDENT}{id_of(id)}  {shown(text)}"
+    for plan in found.plans:
+        for mark in plan.summaries:
+            yield f"{_INDENT}the summary of the thread {shown(mark.name)}"
+        for text in plan.own:
+            yield f"{_INDENT}stays, your own words in MEMORY.md: {brief(text, 200)}"
+        for lesson in plan.alike:
+            yield f"{_INDENT}stays, as it says more: {id_of(lesson.id)}  {shown(lesson.text)}"

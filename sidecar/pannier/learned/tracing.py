@@ -9,6 +9,7 @@ from typing import Any
 from pannier import groups
 from pannier.learned import data, finding, written
 from pannier.learning.lessons import Candidate, Evidence, Lesson
+from pannier.learning.memoryfile import text_of
 from pannier.learning.rows import Gone
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.paths import Home
@@ -78,11 +79,11 @@ class Trace:
 
 def of_lesson(home: Home, environ: Mapping[str, str], folder: str, ref: str) -> Trace:
     """Where the lesson comes from. Raises UsageError for one that is not known, PannierError."""
-    paths = groups.get(home, folder).paths
+    groups.get(home, folder)
     with open_learning(learning_file(home, environ)) as learning:
         lesson = finding.lesson(learning, folder, ref)
         gone = learning.gone(folder, lesson.id)
-        now = written.lines(paths).get(lesson.id)
+        now = written.lines(home, folder).get(lesson.id)
         with open_store(threads_file(home, environ)) as store:
             origins = tuple(
                 _origin(learning, store, folder, found)
@@ -90,7 +91,7 @@ def of_lesson(home: Home, environ: Mapping[str, str], folder: str, ref: str) -> 
                 if (found := learning.candidate(folder, id)) is not None
             )
     text = "" if now is None or gone else now
-    edited = text if text != written.text_of(lesson) else ""
+    edited = text if text != text_of(lesson) else ""
     return Trace(lesson, gone, edited, now is None and gone is None, origins)
 
 

@@ -49,7 +49,7 @@ def of_group(home: Home, environ: Mapping[str, str], paths: GroupPaths) -> Itera
         yield from _key(one, environ)
         yield from _failures(one)
     yield from _waiting(one)
-    written.lines(paths)
+    written.lines(home, paths.folder)
 
 
 def _key(one: Overview, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -1,0 +1,111 @@
+"""Learning now, because a person says so: here, or by a worker that is at it already."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pannier.errors import PannierError, UsageError
+from pannier.learned.drawing import draw
+from pannier.learned.overview import settings_of
+from pannier.learning.store import learning_file, open_learning
+from pannier.learning.telling import Told
+from pannier.learning.working import Busy
+from pannier.paths import Home
+from pannier.threads.intake import take_in
+
+WORKS = ("extract", "consolidate")
+_LOOK = 0.5
+"""Seconds between two looks at what another process does."""
+_LONGEST = 900.0
+"""Seconds for which it is waited for."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of it."""
+
+    told: tuple[Told, ...]
+    """Of this group."""
+    ended: bool = True
+    """False: it was interrupted while a model is asked; the process is to end at once."""
+
+    @property
+    def failed(self) -> bool:
+        return any(one.failed or "trouble" in one.result for one in self.told)
+
+
+def run(
+    home: Home,
+    environ: Mapping[str, str],
+    folder: str,
+    tell: Callable[[Told], None],
+    waits: Callable[[], None],
+) -> Ran:
+    """Draw what can be drawn from the group's threads, and merge it, whenever it would be due.
+
+    `tell`: as it happens; `waits`: another process is at it. Raises UsageError where learning is
+    off, PannierError where nothing can be done.
+    """
+    check(home, folder)
+    take_in(home, environ)
+    told: list[Told] = []
+
+    def heard(one: Told) -> None:
+        if one.grp == folder:
+            told.append(one)
+            tell(one)
+
+    now = time.time()
+    with open_learning(learning_file(home, environ), write=True) as learning:
+        for work in WORKS:
+            learning.books.want(folder, work, now)
+    ended = True
+    try:
+        ended = draw(home, dict(environ), heard)
+    except Busy:
+        waits()
+        _wait(home, environ, folder, now, heard)
+    return Ran(tuple(told), ended)
+
+
+def check(home: Home, folder: str) -> None:
+    """Raises UsageError where nothing would be learned."""
+    settings = settings_of(home, folder)
+    file = home.group(folder).settings
+    if not settings.enabled:
+        raise UsageError(f"{file}: learning.enabled is false", "So nothing is learned there.")
+    if settings.model is None:
+        raise UsageError(
+            f"no model is set, so {folder} learns nothing; what could be learned waits",
+            f"Set learning.model in {home.settings} or in {file}.",
+        )
+
+
+def _wait(
+    home: Home,
+    environ: Mapping[str, str],
+    folder: str,
+    since: float,
+    heard: Callable[[Told], None],
+) -> None:
+    """Until the worker that is at it did what was asked for."""
+    until = time.monotonic() + _LONGEST
+    seen = 0
+    while time.monotonic() < until:
+        with open_learning(learning_file(home, environ)) as learning:
+            wanted = {work for grp, work in learning.books.wanted() if grp == folder}
+            reports = learning.books.reports(folder)
+        for report in reversed(reports):
+            if report.id > seen and report.at >= since:
+                heard(Told(folder, report.work, json.loads(report.body)))
+                seen = report.id
+        if not wanted:
+            return
+        time.sleep(_LOOK)
+    raise PannierError(
+        f"lessons of {folder} are still being drawn by another process",
+        f"It goes on. See: pannier learned status {folder}",
+    )
