@@ -131,6 +131,7 @@ def _take_out(place: Place, learning: Learning, found: Plan) -> None:
     with folder.opened(place.home, place.grp) as there:
         if there is None:
             return
+        there.sweep()
         for mark in found.summaries:
             there.remove_session(mark.thread)
         for left in reversed(range(_TRIES)):

@@ -44,6 +44,8 @@ CREATE TABLE candidates (
     approved INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidates_by_state ON candidates (grp, state);
+CREATE INDEX candidates_that_are_open ON candidates (grp, state)
+    WHERE state IN ('waiting', 'held');
 CREATE INDEX candidates_by_lesson ON candidates (grp, lesson);
 
 CREATE TABLE evidence (

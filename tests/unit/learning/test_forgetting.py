@@ -214,6 +214,22 @@ def test_another_group_is_not_touched(group: Group) -> None:
     assert group.traces() == ["state/learning.db"]
 
 
+def test_what_was_written_over_before_is_gone_too(group: Group) -> None:
+    """Freed pages, the log that somebody else keeps open, a file that a kill left half written."""
+    with group.learning(write=True) as learning:
+        # As it is with most builds of SQLite.
+        learning.db.execute("PRAGMA secure_delete = OFF")
+        learning.books.report("scout", "extract", 3.0, f"{WORD} " * 3_000)
+        learning.books.drop_reports([3])
+    assert "state/learning.db" in group.traces(f"{WORD} {WORD}")
+    (group.files / f".{'0' * 16}.pannier-new").write_text(RULE)
+    with group.learning() as reader:
+        assert reader.lessons("scout") != ()
+        forget(group.place, Wish(group.rule.id), NOW)
+        assert group.traces() == []
+        assert [one.text for one in reader.lessons("scout")] == [OTHER]
+
+
 def test_what_is_just_being_written_is_written_first(group: Group) -> None:
     """A worker was killed at it: then it is known what is to be forgotten of it."""
     new = lesson(3, f"{WORD} is on leave.")
