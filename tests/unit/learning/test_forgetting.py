@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -276,6 +279,57 @@ def test_cut_off_anywhere_it_can_be_done_again(
     forget(group.place, Wish(group.rule.id), NOW)
     assert group.traces() == []
     assert group.lessons() == [OTHER]
+
+
+def calls_until_killed(group: Group, most: int) -> int:
+    """Forget in a child that is killed after so many calls. How many it made; 0: it was killed."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            seen = 0
+
+            def count(*_: object) -> None:
+                nonlocal seen
+                seen += 1
+                if seen == most:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            sys.setprofile(count)
+            forget(group.place, Wish(group.rule.id), NOW)
+            sys.setprofile(None)
+            os.write(write, str(seen).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    answer = os.read(read, 100)
+    os.close(read)
+    os.waitpid(child, 0)
+    return int(answer or 0)
+
+
+def test_killed_anywhere_it_can_be_done_again(tmp_path: Path) -> None:
+    """Nothing is half written then, and nothing else is lost."""
+    for name in ("first", "all"):
+        (tmp_path / name).mkdir()
+    # What is made once, such as a parser, is made now.
+    forget(made(tmp_path / "first").place, Wish(text=WORD), NOW)
+    calls = calls_until_killed(made(tmp_path / "all"), 0)
+    assert calls > 1_000
+    for number in range(12):
+        root = tmp_path / str(number)
+        root.mkdir()
+        group = made(root)
+        assert calls_until_killed(group, calls * (2 * number + 1) // 24) == 0
+        text = (group.files / folder.MEMORY).read_text()
+        assert (OTHER in text, text.startswith("---\n")) == (True, True)
+        try:
+            forget(group.place, Wish(group.rule.id), NOW)
+        except UsageError:
+            # It was done, but for what is written over.
+            forget(group.place, Wish(text=WORD), NOW)
+        assert group.traces() == []
+        assert group.lessons() == [OTHER]
 
 
 @settings(max_examples=25, deadline=None)
