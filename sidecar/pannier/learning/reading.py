@@ -24,6 +24,8 @@ RESULT = 1_500
 """The same of a tool's result, and of the arguments of a call."""
 
 _LONGEST_NAME = 60
+_EMPTY = "(nothing)"
+"""A result without a word: that it worked, or not, says something all the same."""
 _FRAME = re.compile(r"-----BEGIN PANNIER (?:MEMORY|MESSAGE) [0-9a-f]{16}-----")
 _STANDING = re.compile(
     r"\s*(?:# (?:AGENTS|CLAUDE|GEMINI|QWEN)\.md instructions\b"
@@ -91,7 +93,7 @@ def _shown(row: MessageRow) -> Shown | None:
             text = _own_words(arguments(row.text))
             return _made(row, "agent", f"agent calls {_name(row.tool)}", text, RESULT)
         case "tool", "result":
-            text = _LESSON.sub("", _own_words(row.text))
+            text = _LESSON.sub("", _own_words(row.text)) if row.text.strip() else _EMPTY
             how = f"tool {_name(row.tool)}{', failed' * row.failed}"
             return _made(row, "tool", how, text, RESULT)
         case "client", "text":

@@ -149,6 +149,13 @@ def test_reports_of_sub_agents(text: str, report: str) -> None:
     assert shown(row(1, "client", "text", text)) == [("tool", report)]
 
 
+def test_results_without_a_word() -> None:
+    """That a tool gave nothing back, or failed without a word, is shown."""
+    assert [(one.how, one.text) for one in read((row(1, "tool", "result", "", failed=True),))] == [
+        ("tool something, failed", "(nothing)")
+    ]
+
+
 def test_long_texts_keep_their_beginnings() -> None:
     """4,000 code points of what is said, 1,500 of a result and of a call's arguments."""
     said = only(row(1, "person", "text", "é" * 5_000))
