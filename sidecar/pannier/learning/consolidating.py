@@ -12,7 +12,8 @@ from typing import Any
 from pannier.learning import folder, publishing
 from pannier.learning.asking import Asker, AskError, Question
 from pannier.learning.consolidation import question, share_of
-from pannier.learning.deciding import Situation, decide, refresh
+from pannier.learning.deciding import decide, refresh
+from pannier.learning.draft import Situation
 from pannier.learning.lessons import Candidate
 from pannier.learning.means import (
     Json,

@@ -139,13 +139,16 @@ def worded(text: str, candidates: Sequence[Candidate]) -> tuple[str, Source, lis
     """A new lesson's text, who speaks for it, and those of its candidates that say so.
 
     What a model worded too freely, or into which it mixed what a tool says, gives way to the words
-    of the candidate that speaks most strongly, the newest of several.
+    of the candidate that speaks most strongly, the newest of several. Raises Refused for what is
+    about something else.
     """
     first = min(candidates, key=lambda c: (STRONGEST.index(speaker(c)), -c.said, c.id))
     source = spoken_by(text, candidates)
     mixed = source != speaker(first) and (source == "tool" or first.kind in FROM_PERSONS)
     lets_more = widens(text) and not any(widens(c.text) for c in candidates)
     if source is None or mixed or lets_more:
+        if not related(text, [first.text]):
+            raise Refused(UNSAID)
         text, source = first.text, speaker(first)
     return text, source, [c for c in candidates if c is first or related(text, [c.text])]
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pannier.learning import adopting, grounds
 from pannier.learning.asking import AskError, Reply
 from pannier.learning.consolidation import question, share_of
-from pannier.learning.deciding import UNMENTIONED, Situation, decide, refresh
+from pannier.learning.deciding import decide, refresh
+from pannier.learning.draft import UNMENTIONED, Situation
 from pannier.learning.lessons import Candidate, Evidence, Kind, Lesson, Source
 from pannier.learning.memoryfile import FRESH, digest, parse, text_of
 from pannier.learning.merge import ONCE_MORE, Merge

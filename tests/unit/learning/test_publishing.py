@@ -16,7 +16,8 @@ from pannier.errors import PannierError
 from pannier.learning import folder as folders
 from pannier.learning import publishing, sessionpages
 from pannier.learning.asking import Reply
-from pannier.learning.deciding import Situation, decide
+from pannier.learning.deciding import decide
+from pannier.learning.draft import Situation
 from pannier.learning.lessons import Candidate, Evidence
 from pannier.learning.memoryfile import FRESH, digest, parse
 from pannier.learning.merge import Merge
