@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pannier import redaction
 from pannier.learning.answers import Found
 from pannier.learning.forgotten import Forgotten
+from pannier.learning.heard import Heard
 from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
-from pannier.learning.planting import clean_summary, is_planted
+from pannier.learning.planting import clean_summary, coverage, is_planted
 from pannier.learning.reading import Shown
 from pannier.learning.widening import widens
 from pannier.threads.excerpt import plain
@@ -20,12 +22,15 @@ SUMMARY = 3_000
 
 NO_TEXT = "it says nothing, or little but a secret"
 NO_PROOF = "no message that was shown proves it"
+NOT_SAID = "the messages that it names do not say so"
 AGAIN = "it says the same as another one"
 NO_PERSON = "it needs a person's message, and none says so"
 BY_TOOLS = "only the output of tools says so"
 ORDER = "it is an instruction that stands in the output of a tool"
+OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
 FORGOTTEN = "it was forgotten"
 
+OTHER_WORDS = "none of its words stand in the conversation"
 BY_MESSAGE = "a message of the queue says so, and no person"
 WIDENS = "it lets the agent do more than before"
 SAID_AGAIN = "it was forgotten, and a person said it again since"
@@ -56,40 +61,76 @@ class Scales:
     thread: str
     forgotten: Forgotten
 
-    def texts(self, *sources: Source) -> list[str]:
-        return [one.text for one in self.shown.values() if one.source in sources]
+    @cached_property
+    def told(self) -> Heard:
+        """What tools put out."""
+        return self._heard("tool")
+
+    @cached_property
+    def said(self) -> Heard:
+        """What persons and the queue said."""
+        return self._heard("person", "message")
+
+    @cached_property
+    def all(self) -> Heard:
+        return self._heard(*_STRONGEST)
+
+    def _heard(self, *sources: Source) -> Heard:
+        return Heard(one.text for one in self.shown.values() if one.source in sources)
 
     def weigh(self, found: Found, text: str) -> Case:
         """Raises Dropped."""
         if _is_little(text):
             raise Dropped(NO_TEXT)
-        numbers = sorted(set(found.evidence) & self.shown.keys())
-        proofs = [self.shown[number] for number in numbers]
+        proofs = [self.shown[number] for number in sorted({*found.evidence} & self.shown.keys())]
         if not proofs:
             raise Dropped(NO_PROOF)
         source = min((proof.source for proof in proofs), key=_STRONGEST.index)
-        said = [proof.text for proof in proofs if proof.source in ("person", "message")]
-        if is_planted(text, said, self.texts("tool")):
+        said = Heard(proof.text for proof in proofs if proof.source in ("person", "message"))
+        if is_planted(text, said, self.told):
             source = "tool"
+        kind = _kind(found.kind, source, text)
+        strange = self._is_strange(text, proofs)
         evidence = tuple(
             Evidence(self.thread, proof.turn, proof.message, proof.source, proof.at)
             for proof in proofs
         )
-        kind = _kind(found.kind, source, text)
         verdict = self.forgotten.verdict(text, evidence)
         if verdict == "gone":
             raise Dropped(FORGOTTEN)
-        held = widens(text) or (WIDENS if found.widens else "")
-        if verdict == "held":
-            held = held or SAID_AGAIN
-        elif source == "message" and kind in FROM_PERSONS:
-            held = held or BY_MESSAGE
-        return Case(kind, source, evidence, held)
+        doubts = (
+            widens(text),
+            WIDENS if found.widens else "",
+            SAID_AGAIN if verdict == "held" else "",
+            BY_MESSAGE if source == "message" and kind in FROM_PERSONS else "",
+            OTHER_WORDS if strange else "",
+        )
+        return Case(kind, source, evidence, next(filter(None, doubts), ""))
+
+    def _is_strange(self, text: str, proofs: Sequence[Shown]) -> bool:
+        """Whether nothing here has its words: it may be in another language. Raises Dropped if
+        something else has, and not what it names."""
+        if coverage(text, Heard(self._context(proofs))) >= _LEAST_SAID:
+            return False
+        if coverage(text, self.all) >= _LEAST_SAID:
+            raise Dropped(NOT_SAID)
+        return True
+
+    def _context(self, proofs: Sequence[Shown]) -> Iterator[str]:
+        """What the proofs say, each with what the agent said before: it may be an answer."""
+        numbers = {proof.message for proof in proofs}
+        before: Shown | None = None
+        for one in self.shown.values():
+            if one.message in numbers:
+                yield one.text
+                if before is not None and before.source == "agent":
+                    yield before.text
+            before = one
 
     def summary(self, text: str) -> tuple[str, list[tuple[str, str]]]:
         """The summary as it may be kept, and what was taken out of it."""
         masked = redaction.mask(plain(text)).strip()
-        clean, planted = clean_summary(masked, self.texts("person", "message"), self.texts("tool"))
+        clean, planted = clean_summary(masked, self.said, self.told)
         out = [(sentence, f"of the summary: {why}") for sentence, why in planted]
         sentences = []
         for sentence in _sentences(clean):
@@ -110,6 +151,8 @@ def _kind(kind: Kind, source: Source, text: str) -> Kind:
         raise Dropped(NO_PERSON if kind in FROM_PERSONS else BY_TOOLS)
     if _ORDERS.search(text):
         raise Dropped(ORDER)
+    if _PEOPLE.search(text):
+        raise Dropped(OF_PEOPLE)
     return "environment"
 
 
@@ -124,6 +167,14 @@ _ORDERS = re.compile(
 )
 """What an order sounds like. Of a tool's output only facts are taken, and few sound so."""
 
+_PEOPLE = re.compile(
+    r"\b(?:the|your|our) (?:user|owner|human|person|boss)\b(?! (?:account|agent|group|id|interface|"
+    r"manual|name|role|table))|\b(?:der|die|des|dem|den) (?:be)?nutzer(?:s|in)?\b"
+    r"|\bl'utilisat(?:eur|rice)\b|\b(?:el|la) (?:usuari[oa]|dueñ[oa])\b|用户|主人|ユーザー|利用者",
+    re.IGNORECASE,
+)
+_LEAST_SAID = 0.25
+"""Share of a lesson's words that what it names has."""
 _LEAST = 8
 """Letters of a lesson, at least; of another script than ours, one counts as three."""
 _BESIDE_A_SECRET = 30
