@@ -31,6 +31,16 @@ SECRETS = {
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
     "url": "postgres://app:" + "hunter2x@db.example/prod",
     "bearer": "Authorization: Bearer " + TOKEN,
+    "basic login": "Authorization: Basic " + "b3BzOjRBY3E5R0Z6Nlk2ZA==",
+    "curl login": "curl -s https://ci.example -u deploy:" + "qzH4LTzCgVqw6f",
+    "netrc": "machine ftp.example login ops password " + "gBDTvykvAP5RBj9f",
+    "mysql": "mysqldump shop -u root -p" + "tjVFd4NnbwEz2e",
+    "sshpass": "sshpass -p " + "Nar3OSsU5ojW6b",
+    "session": "Set-Cookie: session=" + TOKEN,
+    "signed url": "https://a.example/f?sv=2024&sig=" + f"{TOKEN}%3D",
+    "discord": "https://discord.com/api/webhooks/354863358270337998/" + TOKEN * 2,
+    "mailgun": "key-" + HEX[:32],
+    "pypi": "pypi-" + TOKEN * 2,
     "npm login": "//npm.example/:_authToken=" + "01234567-89ab-cdef-0123-456789abcdef",
     "card": "4111 1111 1111 " + "1111",
     "amex": "3782 822463 " + "10005",
@@ -46,6 +56,25 @@ NAMED = [
     "PIN: 4821",
     "aws_secret_access_key = " + "wJalrXUtnFEMIK7MDENGbPxRfiCYzz3X4MPL9KEY",
     "export STRIPE_SECRET=" + "abc123def456",
+    "By the way, the password for staging is Harbor876!",
+    "The PIN for the door is 81307.",
+    "Passphrase of the backup key: harbor876!x",
+    "Use this token from now on: tsaBX0Tr8qIHJuvmTYBYj22e",
+    "mysql --user root --password EVAnEFSGuFP92d < dump.sql",
+    "Das Passwort für den Server lautet 6mMfceYqtI7a.",
+    "Le mot de passe de la base est H3p56WkeA36c.",
+    "La contraseña del servidor es HiKHOnIgA98f.",
+    "WLAN-Schlüssel: ao8Pue0dwQBi5d",
+    "测试服务器的密码是X5YrsCxKOi4a。",
+    "検証サーバーのパスワードはShyzLDiJQt7fです。",
+    "log in as robot with password Tr0ub4dor&3.",
+    "Das Passwort lautet hunter2.",
+    "Kennwort: hunter2",
+    "le mot de passe est hunter2",
+    "contraseña: hunter2",
+    "密码：hunter2",
+    "密码是hunter2",
+    "パスワードはhunter2です",
 ]
 HARMLESS = [
     "deploy key: in the team's vault",
@@ -72,6 +101,47 @@ HARMLESS = [
     "sk-learn pipelines and sk-based things",
     "The secret of good releases is writing things down.",
     "1732838400000 4000000000000000",
+    "The password for staging is kept in 1Password.",
+    "The password of the customer is never asked for.",
+    "Passwords for all users: at least twelve characters.",
+    "Password policy: minimum 12 characters, rotation every 90 days.",
+    "The token limit per request: 128000.",
+    "The token for CI is rotated on 2026-11-29.",
+    "Token usage of this run: 48213 in, 1200 out.",
+    "The secret of good tests: write them first.",
+    "The secret of this release: v2-final-candidate-build",
+    "Run it with --password-stdin and pipe it in.",
+    "docker login --password $DOCKER_PASS",
+    "curl -u $USER:$PASS https://x.example",
+    "curl -u ops:${OPS_PASSWORD} https://x.example",
+    "docker run -u 1000:1000 image",
+    "mysql -u root -p shop < dump.sql",
+    "Basic understanding of authorization is needed.",
+    "Pin the version of numpy to 2.1.0.",
+    "Pin for the map: Helsinki, see page 2024.",
+    "key-value stores are fine",
+    "?sig=short&x=1",
+    "session=true; sid=42",
+    "machine learning login page password reset",
+    "密码是从保险库里取的。",
+    "パスワードは保管庫にあります。",
+    "Le mot de passe est dans le coffre.",
+    "Das Passwort für den Server ist im Tresor.",
+    "La contraseña está en la bóveda.",
+    "--max-tokens 128000 --token-file ~/.token",
+    "The API key for maps is in the vault at ops/maps2.",
+    "Access key: see docs/access2.md",
+    "The passphrase is asked for at start: type it twice.",
+    "tokens per second: 70 on two cores",
+    "max_output_tokens for the model is 8192.",
+    "The token count for the file is 1234567.",
+    "Secrets in this repo: none found.",
+    "WLAN key: in the drawer",
+    "the password OAuth2 asks for",
+    "passwords of 12 characters",
+    "password rules: 2026 edition",
+    "Das Passwort liegt im Tresor2.",
+    "密码在保险库里",
 ]
 
 
@@ -96,6 +166,11 @@ def test_a_value_that_is_called_a_secret_is_found(line: str) -> None:
 def test_words_about_secrets_are_none(line: str) -> None:
     """Where one is kept, a placeholder, a variable, a hash, an id, an address."""
     assert redaction.find(line) == ()
+
+
+def test_a_word_between_hides_no_secret() -> None:
+    """What is called a secret again, right behind, is found."""
+    assert "hunter2" not in redaction.mask("the password password: hunter2")
 
 
 def test_a_private_key_is_one_secret_with_all_its_lines() -> None:
@@ -202,6 +277,13 @@ def _seconds(piece: str) -> float:
         "xoxb-1-",
         "eyJaaaaaaaa.eyJaaaa",
         "awspwd ",
+        "password a b ",
+        "token for: ",
+        "curl -u a ",
+        "mysql -p ",
+        "machine a login b ",
+        "--password",
+        "密码",
         "glagent-" + "a" * 49,
         " ",
     ],
@@ -214,7 +296,9 @@ def test_a_megabyte_of_anything_takes_hardly_longer_than_one_of_words(
 
 
 @pytest.mark.parametrize("before", ["", "x" * 2_040 + "\n", "word " * 500])
-@pytest.mark.parametrize("name", ["password:\n ", "token: ", "Authorization: Bearer "])
+@pytest.mark.parametrize(
+    "name", ["password:\n ", "token: ", "Authorization: Bearer ", "password for it: "]
+)
 def test_a_secret_of_any_length_is_taken_out_whole(before: str, name: str) -> None:
     """Wherever it begins, and also when what names it stands in the line before."""
     value = TOKEN * 100
