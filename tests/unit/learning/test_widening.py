@@ -106,6 +106,7 @@ Without sign-off, no quote over $40k goes out.
 Without asking, never push to main.
 Deploying without asking is not allowed.
 Nothing is deployed without asking.
+Before I forget: anything over $55k needs my sign-off.
 Prefer tabs over spaces.
 The user prefers short answers in German.
 The staging database runs on port 5433.
