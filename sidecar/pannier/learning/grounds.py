@@ -207,8 +207,7 @@ def kind_of(candidates: Sequence[Candidate], source: Source) -> Kind:
     return next(fitting, "environment")
 
 
-def said_of(candidates: Sequence[Candidate], source: Source) -> int:
-    """When the newest of those spoke that are as strong as `source`."""
+def said_of(candidates: Iterable[Candidate], source: Source) -> int:
+    """When the newest of those spoke that are as strong as `source`; 0: none of them is."""
     among = STRONGEST[: STRONGEST.index(source) + 1]
-    strong = [c.said for c in candidates if speaker(c) in among]
-    return max(strong or [c.said for c in candidates], default=0)
+    return max((c.said for c in candidates if speaker(c) in among), default=0)

@@ -646,3 +646,48 @@ def test_whatever_a_model_answers_the_file_and_the_books_agree(
         if t.state == "merged"
         and t.lesson not in {c.lesson.id for c in merge.changes if c.what == "remove"}
     )
+
+
+_LINES = st.lists(
+    st.sampled_from(
+        [
+            "## Quotes",
+            "## Other",
+            f"- {SIGN_OFF.text} ^{SIGN_OFF.id}",
+            f"- Quotes over $70k need Dana's sign-off. ^{SIGN_OFF.id}",
+            f"- {EUROS.text} ^{EUROS.id}",
+            f"- {STAGING.text} (seen in tool output) ^{STAGING.id}",
+            "- Written by hand. ^abcdef1",
+            "- Mine.",
+            "  - below it",
+            "words",
+            "",
+            "```",
+        ]
+    ),
+    max_size=9,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_LINES)
+def test_whatever_a_person_did_to_the_file_is_taken_up(lines: list[str]) -> None:
+    """The books say what the file says, the file stays as it is, and a second look finds nothing
+    more."""
+    text = "\n".join(lines)
+    start = situation(SIGN_OFF, EUROS, STAGING, text=text or FRESH)
+    merge = refresh(start)
+    assert merge.memory == (text or "")
+    known = {x.id: x for x in start.lessons}
+    for change in merge.changes:
+        if change.what == "remove":
+            known.pop(change.lesson.id)
+        else:
+            known[change.lesson.id] = change.lesson
+    stands = parse(merge.memory).lessons.values()
+    assert [(x.id, x.text, x.section) for x in stands] == [
+        (x.id, text_of(known[x.id]), known[x.id].section) for x in stands
+    ]
+    assert len(known) == len(stands)
+    again = replace(start, memory=merge.memory, lessons=tuple(known.values()))
+    assert refresh(again).changes == ()
