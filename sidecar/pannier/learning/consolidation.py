@@ -10,7 +10,7 @@ from pannier.learning.asking import Question
 from pannier.learning.grounds import speaker
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.marks import BROADEST, Mark, instructions, mark_for
-from pannier.learning.memoryfile import FRESH, Memory, parse
+from pannier.learning.memoryfile import FRESH, Line, Memory, parse, text_of
 from pannier.learning.share import newest, worth
 from pannier.threads.times import moment
 from pannier_hook.estimate import estimate
@@ -85,7 +85,7 @@ def _memory(memory: Memory, lessons: Mapping[str, Lesson], tokens: int) -> list[
     rows: list[tuple[float, int, str, str]] = []
     for line in memory.lessons.values():
         lesson = lessons.get(line.id)
-        label = f"{line.id} {_about(lesson)}"
+        label = f"{line.id} {_about(lesson, line)}"
         rows.append((-worth(lesson, last), line.first, label, f" {_one_line(line.text)}"))
     for own in memory.own:
         text = _one_line(own.text)
@@ -106,12 +106,14 @@ def _memory(memory: Memory, lessons: Mapping[str, Lesson], tokens: int) -> list[
     return [places[place] for place in sorted(places)]
 
 
-def _about(lesson: Lesson | None) -> str:
-    """As a lesson's line says of it; nothing is known of one that a person wrote just now."""
+def _about(lesson: Lesson | None, line: Line) -> str:
+    """What the model is told of a lesson. Of a line that a person wrote or changed, little is
+    known yet."""
     if lesson is None:
-        return "person"
-    by = "person's own words" if lesson.by == "person" else lesson.source
-    return f"{lesson.kind}, {by}, {moment(lesson.said)}"
+        return "person's own words"
+    if lesson.by == "person" or line.text != text_of(lesson):
+        return f"{lesson.kind}, person's own words, {moment(lesson.said)}"
+    return f"{lesson.kind}, {lesson.source}, {moment(lesson.said)}"
 
 
 def _candidate(candidate: Candidate, mark: Mark) -> str:
