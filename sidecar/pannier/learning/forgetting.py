@@ -17,7 +17,7 @@ from pannier.learning.lessons import Candidate
 from pannier.learning.memoryedits import remove
 from pannier.learning.memoryfile import digest, parse
 from pannier.learning.store import Learning, learning_file, open_learning
-from pannier.learning.wishes import Known, Plan, Wish, plan, retelling
+from pannier.learning.wishes import EXTRACT, Known, Plan, Wish, plan, retells
 from pannier.learning.working import only_one
 from pannier.paths import Home
 from pannier.threads.learnable import deleted_threads
@@ -86,7 +86,9 @@ def sweep(place: Place, store: Store) -> bool:
         with learning.transaction():
             texts, ids = [c.text for c in loose], [c.id for c in loose]
             learning.books.drop_reports(
-                retelling(learning.books.reports(place.grp), texts, [*ids, *gone])
+                report.id
+                for report in learning.books.reports(place.grp)
+                if report.work == EXTRACT or retells(report, texts, ids)
             )
             candidates.remove(learning.db, ids)
             for key in gone:

@@ -14,6 +14,8 @@ from pannier.learning.forgotten import Mark, holds, is_near, is_same
 from pannier.learning.lessons import Candidate, Evidence, Lesson
 from pannier.learning.rows import Report, ThreadMark, Try
 
+EXTRACT = "extract"
+"""Work whose reports quote what was said, also what was not believed."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
@@ -103,7 +105,11 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
         candidates=candidates,
         released=tuple(c.id for c in known.candidates if c.lesson in gone and c.id not in out),
         summaries=tuple(_summaries(known, wish, candidates, says)),
-        reports=tuple(retelling(known.reports, texts, [*gone, *out])),
+        reports=tuple(
+            r.id
+            for r in known.reports
+            if (not by_words and r.work == EXTRACT) or retells(r, texts, [*gone, *out])
+        ),
         tries=tuple(t for t in known.tries if says(t.why)),
         own=tuple(text for text in known.own if any(map(says, _sentences(text)))),
         alike=tuple(
@@ -214,10 +220,9 @@ def _place_marks(wish: Wish, now: float) -> tuple[Mark, ...]:
     return ()
 
 
-def retelling(reports: Iterable[Report], texts: Iterable[str], ids: Iterable[str]) -> list[int]:
-    """Which reports quote one of these texts, or name one of these ids."""
-    says = _says(texts, ids)
-    return [report.id for report in reports if any(map(says, _strings(report.body)))]
+def retells(report: Report, texts: Iterable[str], ids: Iterable[str]) -> bool:
+    """Whether a report quotes one of these texts, or names one of these ids."""
+    return any(map(_says(texts, ids), _strings(report.body)))
 
 
 def _sentences(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,11 +12,12 @@ from pannier.learning import durable
 from pannier.learning.consolidating import consolidate
 from pannier.learning.durable import Ended, Works
 from pannier.learning.extracting import extract
+from pannier.learning.forgetting import Place, sweep
 from pannier.learning.means import Json, Means, Step, note_trouble
 from pannier.learning.schedule import Due, compaction_is_over, due, wish_is_over
 from pannier.learning.standing import pass_over, standings
 from pannier.learning.telling import Told
-from pannier.learning.working import MOST_WORKERS, left, seat
+from pannier.learning.working import MOST_WORKERS, at_work, left, seat
 
 _LOOK = 0.25
 """Seconds between two looks while something runs."""
@@ -59,7 +61,7 @@ def work(
         seat(means.home, most) as name,
         durable.launched(means.home, url, _does(means), name) as works,
     ):
-        worker = _Worker(means, clock, tell, works)
+        worker = _Worker(means, clock, tell, works, url)
         with left(means.home, most) as others:
             worker.take(works.inherit(others))
         worker.run(linger)
@@ -83,6 +85,7 @@ class _Worker:
     clock: Clock
     tell: Tell
     works: Works
+    url: str | None
     later: dict[tuple[str, str], float] = field(default_factory=dict)
     """What stopped here, and when it is tried again, by the clock that never goes back."""
     since: float = 0.0
@@ -115,6 +118,18 @@ class _Worker:
                 self._note(one)
             if one.failed or one.result:
                 self.tell(Told(one.grp, one.work, one.result, one.failed))
+            self._sweep(one.grp)
+
+    def _sweep(self, grp: str) -> None:
+        """What a thread left behind that was deleted meanwhile goes now."""
+        place = Place(self.means.home, self.means.environ, grp, self.url)
+        with (
+            suppress(PannierError),
+            at_work(self.means.home, grp, seconds=0) as taken,
+            self.means.threads() as store,
+        ):
+            if taken:
+                sweep(place, store)
 
     def _note(self, ended: Ended) -> None:
         """It is tried again later, with what was recorded."""

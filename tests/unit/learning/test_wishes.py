@@ -153,13 +153,17 @@ def test_a_time_goes() -> None:
     early, late = lesson(1, RULE), lesson(2, OTHER)
     written = replace(lesson(3, "No candidate is known."), said=25 * SECOND)
     candidates = (merged(10, RULE, early), merged(20, OTHER, late))
+    reports = tuple(
+        Report(n, "scout", work, 1.0, "{}") for n, work in enumerate(["extract", "consolidate"])
+    )
     found = plan(
-        known((early, late, written), candidates, mark(5, "k0"), mark(22)),
+        known((early, late, written), candidates, mark(5, "k0"), mark(22), reports=reports),
         Wish(begin=20 * SECOND, end=30 * SECOND),
         5.0,
     )
     assert ids(found) == ([late.id, written.id], [candidate(20).id])
     assert [one.thread for one in found.summaries] == ["k1"]
+    assert found.reports == (0,)
     assert Forgotten.of(found.marks).hides("k9", 99, 29 * SECOND)
 
 
