@@ -65,18 +65,19 @@ class Living:
     home: Home
     client: Client
     model: Listening = field(default_factory=Listening)
+    folder: str = "scout"
 
     @property
     def state(self) -> Path:
         """The client's HOME on the host."""
-        return self.home.group("scout").client(self.client.name)
+        return self.home.group(self.folder).client(self.client.name)
 
     @contextmanager
     def container(self, role: Role = "run") -> Iterator[EventShell]:
         """A new container of the group; it ends with the block. One that is `up` idles for what
         pannier itself starts in it."""
         environ = dict(os.environ)
-        plan = launch.decide(self.home, launch.Wish("scout"), environ)
+        plan = launch.decide(self.home, launch.Wish(self.folder), environ)
         plan = launch.make_ready(self.home, replace(plan, missing=()), environ, print)
         gate = launch.ensure_image(self.engine, self.home, plan, _building)
         settings = self.client.endpoint(f"http://127.0.0.1:{PORT}")
