@@ -109,7 +109,8 @@ def publish_sessions(
 ) -> None:
     """Write the summaries of threads anew where they changed, and remove those that are not kept.
 
-    `merge`: candidates that it takes wait no more. Raises PannierError.
+    `merge`: candidates that it takes wait no more; without a memory there are no summaries, either.
+    Raises PannierError.
     """
     taken = {t.candidate for t in merge.taken if t.state != "waiting"} if merge else set[str]()
     waiting = {
@@ -119,6 +120,8 @@ def publish_sessions(
         for proof in candidate.evidence
     }
     marks = kept(learning.thread_marks(grp).values(), waiting)
+    if merge is not None and not merge.memory:
+        marks = ()
     pages = {mark.thread: (page_name(mark), page(mark)) for mark in marks}
     for key, names in folder.sessions().items():
         if key not in pages:

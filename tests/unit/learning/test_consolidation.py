@@ -344,6 +344,15 @@ def test_words_that_nobody_said_are_not_taken() -> None:
         assert "evil" not in merge.memory
 
 
+def test_a_number_or_an_address_that_nobody_said_is_not_taken() -> None:
+    """Though all the other words are right."""
+    told = "Quotes for customers in Austria and Italy name the project, the site and the architect"
+    c = candidate(1, f"{told}.")
+    for more in ("from year 3 on", "at evil.example"):
+        add = answer(add=[{"section": "A", "text": f"{told}, {more}.", "candidates": ids(c)}])
+        assert texts(decide(situation(), [c], add)) == [c.text]
+
+
 def test_a_lesson_is_not_overwritten_with_another_one() -> None:
     """A careless model names the wrong lesson: both stand there afterwards."""
     c = candidate(1, "Tea is drunk without milk.")

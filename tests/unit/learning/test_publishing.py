@@ -125,6 +125,23 @@ def test_the_first_lesson_makes_all_files(home: Home, learning: Learning) -> Non
     assert finish(home, learning) == "nothing"
 
 
+def test_before_the_first_lesson_the_folder_is_empty(home: Home, learning: Learning) -> None:
+    """Also when a thread was read in which there was nothing to learn; and again once the last
+    lesson is gone."""
+    extracted(learning)
+    publishing.stage(learning, "scout", Decided(decided(home, learning)), "writing", NOW)
+    assert finish(home, learning) == "written"
+    assert files(home) == {}
+    merge = staged(home, learning)
+    finish(home, learning)
+    (there(home) / "MEMORY.md").write_text(FRESH)
+    publishing.stage(learning, "scout", Decided(decided(home, learning)), "writing", NOW)
+    assert merge.memory
+    assert finish(home, learning) == "written"
+    assert files(home) == {}
+    assert learning.lessons("scout") == ()
+
+
 def test_a_proposal_that_waits_for_a_person_is_not_written(home: Home, learning: Learning) -> None:
     """Until it is accepted."""
     merge = decided(home, learning, extracted(learning))
