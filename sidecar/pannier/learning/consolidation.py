@@ -53,7 +53,7 @@ def question(
         shown.append(candidate)
     mark = mark_for([*(text for _, text in rows), *(_candidate(c, BROADEST) for c in shown)])
     data = "\n".join(_lines(rows, _room(memory, budget), shown, mark))
-    most = min(_MOST_ANSWER, _LEAST_ANSWER + _PER_CANDIDATE * len(shown))
+    most = min(_MOST_ANSWER, budget, _LEAST_ANSWER + _PER_CANDIDATE * len(shown))
     asked = Question(instructions("consolidation", mark), data, ConsolidationAnswer, most)
     return asked, tuple(shown)
 
