@@ -97,7 +97,7 @@ class Stage:
         self.settings = {grp: LearningSettings(model="scripted:m") for grp in groups or ("scout",)}
         for grp in self.settings:
             for folder in ("memory", "agent-memory"):
-                (root / "groups" / grp / folder).mkdir(parents=True)
+                (root / "groups" / grp / folder).mkdir(parents=True, exist_ok=True)
         self.clock = Clock()
         self.model = Scripted(answer)
         self.turns = 0
