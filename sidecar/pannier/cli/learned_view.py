@@ -9,7 +9,7 @@ import click
 from pannier.cli.columns import columns
 from pannier.learned.data import moment
 from pannier.learned.deciding import Waiting
-from pannier.learned.overview import Overview
+from pannier.learned.overview import ASIDE, WORKS, Overview
 from pannier.learned.preview import Preview
 from pannier.learned.tracing import Origin, Trace
 from pannier.learned.wishing import Forgetting
@@ -122,7 +122,7 @@ def status(one: Overview) -> Iterator[str]:
     yield _row("extract", _next(one.extraction))
     yield _row("consolidate", _next(one.consolidation))
     for tried in one.tries:
-        yield _row("failed", _failure(tried))
+        yield from _failure(tried)
     if one.held or one.proposal:
         yield _row("approve", f"pannier learned approve {one.group}")
 
@@ -135,10 +135,14 @@ def _of(used: int, most: int | None) -> str:
     return f"{used:,}" + (f" of {most:,}" if most is not None else "")
 
 
-def _failure(tried: Try) -> str:
-    times = "once" if tried.count == 1 else f"{tried.count} times"
-    until = f"; again at {moment(tried.not_before)}"
-    return f"{shown(tried.work)} ({times}{until}): {shown(tried.why)}"
+def _failure(tried: Try) -> Iterator[str]:
+    work = tried.work.partition(":")[0]
+    if work == ASIDE:
+        yield _row("set aside", shown(tried.why))
+    elif work in WORKS:
+        times = "once" if tried.count == 1 else f"{tried.count} times"
+        until = f"again at {moment(tried.not_before)}"
+        yield _row("failed", f"{work} ({times}; {until}): {shown(tried.why)}")
 
 
 # --------------------------------------------------------------------------------------------- why

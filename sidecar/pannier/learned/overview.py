@@ -19,6 +19,11 @@ from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file
 
+WORKS = ("extract", "consolidate")
+ASIDE = "aside"
+"""Begins the name of what was set aside, among the failures; what a single piece failed for begins
+otherwise, and is told once it is set aside."""
+
 
 @dataclass(frozen=True)
 class Overview:

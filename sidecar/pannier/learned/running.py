@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 from pannier.errors import PannierError, UsageError
 from pannier.learned.drawing import draw
-from pannier.learned.overview import settings_of
+from pannier.learned.overview import WORKS, settings_of
 from pannier.learning.store import learning_file, open_learning
 from pannier.learning.telling import Told
 from pannier.learning.working import Busy
 from pannier.paths import Home
 from pannier.threads.intake import take_in
 
-WORKS = ("extract", "consolidate")
 _LOOK = 0.5
 """Seconds between two looks at what another process does."""
 _LONGEST = 900.0

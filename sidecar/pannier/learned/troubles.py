@@ -6,16 +6,20 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 
-from pannier.findings import Finding
+from pannier.findings import Finding, Level
 from pannier.learned import written
 from pannier.learned.data import moment
-from pannier.learned.overview import Overview, overviews, readable
+from pannier.learned.overview import ASIDE, WORKS, Overview, overviews, readable
+from pannier.learning.asking import AskError
+from pannier.learning.choosing import chosen
 from pannier.paths import GroupPaths, Home
 from pannier.settings import CLIENT
 from pannier.shown import shown
 
 EXTRA = "pip install 'pannier[learning]'"
 _SUBJECT = "learning"
+_PASSING = ("limit", "rate", "unset", "key")
+"""Troubles that end by themselves, or of which more is said elsewhere."""
 
 
 def of_home(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -46,34 +50,40 @@ def of_group(home: Home, environ: Mapping[str, str], paths: GroupPaths) -> Itera
     """What holds for one. Raises PannierError."""
     [one] = overviews(home, environ, [paths.folder], time.time())
     if one.settings.enabled:
-        yield from _key(one, environ)
+        yield from _model(one, environ)
         yield from _failures(one)
     yield from _waiting(one)
     written.lines(home, paths.folder)
 
 
-def _key(one: Overview, environ: Mapping[str, str]) -> Iterator[Finding]:
-    name = one.settings.key_from
-    if one.settings.model not in (None, CLIENT) and name and not environ.get(name):
-        yield Finding(
-            "note",
-            one.group,
-            f"learning.key_from: {name} is not set here",
-            "The daemon needs it in its environment: without it nothing is learned.",
-        )
+def _model(one: Overview, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether there is one that could be asked, as far as can be seen from here."""
+    if one.settings.model in (None, CLIENT):
+        return
+    try:
+        chosen(one.settings, environ)
+    except AskError as error:
+        # The daemon may have another environment.
+        level: Level = "note" if error.kind == "key" else "problem"
+        yield Finding(level, one.group, shown(error.message), error.hint)
 
 
 def _failures(one: Overview) -> Iterator[Finding]:
+    again = f"At once: pannier learned run {one.group}"
     for tried in one.tries:
-        times = "once" if tried.count == 1 else f"{tried.count} times"
-        waits = tried.kind in ("limit", "rate", "unset")
-        yield Finding(
-            "note" if waits else "problem",
-            one.group,
-            f"learning ({shown(tried.work.partition(':')[0])}) waits until "
-            f"{moment(tried.not_before)} UTC, tried {times}: {shown(tried.why)}",
-            f"See: pannier learned status {one.group}. At once: pannier learned run {one.group}",
-        )
+        work = tried.work.partition(":")[0]
+        if work == ASIDE:
+            message = f"a part of a thread was left out of learning: {shown(tried.why)}"
+            yield Finding("problem", one.group, message, again)
+        elif work in WORKS:
+            times = "once" if tried.count == 1 else f"{tried.count} times"
+            yield Finding(
+                "note" if tried.kind in _PASSING else "problem",
+                one.group,
+                f"learning ({work}) waits until {moment(tried.not_before)} UTC, tried {times}: "
+                f"{shown(tried.why)}",
+                again,
+            )
 
 
 def _waiting(one: Overview) -> Iterator[Finding]:

@@ -82,9 +82,11 @@ def planned(home: Home, environ: Mapping[str, str], folder: str, asked: Asked) -
 
 def forget(plan: Forgetting) -> Forgetting:
     """Do it. Raises Busy while lessons of the group are being drawn, PannierError."""
-    done = []
+    done: list[Plan] = []
     for wish in plan.wishes:
-        done.append(forgetting.forget(plan.place, wish, time.time()))
+        # One that says the same went with another.
+        if wish.lesson not in {lesson.id for before in done for lesson in before.lessons}:
+            done.append(forgetting.forget(plan.place, wish, time.time()))
     return Forgetting(plan.place, plan.wishes, tuple(done))
 
 
