@@ -49,6 +49,8 @@ def main(words: Sequence[str]) -> int:
         return command(options, words)
     if not words or words[0] in ("--help", "--version"):
         return _about(words)
+    if options.silent:
+        return 0
     _signal.signal(_signal.SIGALRM, _too_late)
     last = words[0] == "session-end"
     _signal.setitimer(_signal.ITIMER_REAL, LAST_DEADLINE if last else DEADLINE)

@@ -42,6 +42,7 @@ class Options:
         "part",
         "rest",
         "root",
+        "silent",
         "source",
         "spool",
         "task",
@@ -63,6 +64,7 @@ class Options:
         self.home = environ.get("HOME") or ""
         self.thread = environ.get("PANNIER_THREAD") or "main"
         self.task = environ.get("PANNIER_TASK") == "1"
+        self.silent = environ.get("PANNIER_SILENT") == "1"
 
     @property
     def inbox(self) -> str:

@@ -12,7 +12,7 @@ from docker.types import Mount as DockerMount
 
 from pannier.mounts.plan import Mount
 
-Role = Literal["run", "up", "verify"]
+Role = Literal["run", "up", "verify", "ask"]
 
 LABEL_HOME = "pannier.home"
 LABEL_GROUP = "pannier.group"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import email.utils
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from pannier.learning.asking import AskError
 from pannier.redaction import mask
@@ -25,6 +26,9 @@ _TOO_LONG = (
     "exceeds the available context",
     "input is too long",
 )
+_LOGGED_OUT = ("api key", "auth", "credential", "log in", "login", "logged in", "sign in")
+_TOO_OFTEN = ("limit reached", "quota", "rate limit", "too many requests", "usage limit")
+_STATUS = re.compile(r"\b(40[01348]|413|422|429|5[0-3]\d)\b")
 _NOT_PAID = frozenset(("ConnectError", "ConnectTimeout", "ConnectionRefusedError"))
 _TIMEOUT = frozenset(
     ("APITimeoutError", "ModelTimeoutError", "TimeoutException", "TimeoutError", "Timeout")
@@ -44,12 +48,14 @@ def ask_error(error: BaseException, model: str, *, key: str = "", paid: int = 0)
     names = _names(error)
     status = _status(error)
     said = _said(error, key)
-    if "ContextOverflowError" in names or (status in (400, 413, 422) and _is_too_long(error)):
+    if "ContextOverflowError" in names or (
+        status in (400, 413, 422) and _holds(str(error).lower(), _TOO_LONG)
+    ):
         return AskError("too_long", f"{model}: the question is longer than its window", said)
     if "LengthFinishReasonError" in names:
         return AskError("answer", f"{model} had no room to end its answer", tokens=paid)
     if status is not None:
-        return _of_status(status, error, model, said)
+        return _of_status(status, model, said, _after(error))
     if "ModelRefusalError" in names:
         return AskError("refused", f"{model} refused to answer", said, tokens=paid)
     if _TIMEOUT & names:
@@ -66,14 +72,29 @@ def ask_error(error: BaseException, model: str, *, key: str = "", paid: int = 0)
     return AskError("answer", f"{model}: {type(error).__name__}", said, tokens=paid)
 
 
-def _of_status(status: int, error: BaseException, model: str, said: str) -> AskError:
+def told(text: str, model: str, status: int | None = None) -> AskError:
+    """The trouble that a program tells in words, and perhaps with a status of HTTP."""
+    said, words = brief(mask(text[:4_000]), 300), text.lower()
+    if _holds(words, _TOO_LONG):
+        return AskError("too_long", f"{model}: the question is longer than its window", said)
+    if status is None and (found := _STATUS.search(text)):
+        status = int(found[0])
+    if status is not None and status >= 300:
+        return _of_status(status, model, said)
+    if _holds(words, _LOGGED_OUT):
+        return AskError("key", f"{model} has no login", said)
+    if _holds(words, _TOO_OFTEN):
+        return AskError("rate", f"{model} was asked too often", said)
+    return AskError("down", f"{model} failed", said)
+
+
+def _of_status(status: int, model: str, said: str, after: float = 0.0) -> AskError:
     if status in (401, 403):
         return AskError("key", f"{model} does not take the key (HTTP {status})", said)
     if status == 429:
-        return AskError("rate", f"{model} was asked too often", said, after=_after(error))
+        return AskError("rate", f"{model} was asked too often", said, after=after)
     if status >= 500 or status in _BUSY:
-        text = f"{model} fails (HTTP {status})"
-        return AskError("down", text, said, after=_after(error))
+        return AskError("down", f"{model} fails (HTTP {status})", said, after=after)
     if 300 <= status < 400:
         hint = "Set `base_url` to where it leads: a redirect is not followed."
         return AskError("refused", f"{model} is somewhere else (HTTP {status})", hint)
@@ -107,9 +128,8 @@ def _paid(error: BaseException, paid: int) -> int:
     return 0 if any(_NOT_PAID & _names(one) for one in chain(error)) else paid
 
 
-def _is_too_long(error: BaseException) -> bool:
-    text = str(error).lower()
-    return any(words in text for words in _TOO_LONG)
+def _holds(text: str, words: Iterable[str]) -> bool:
+    return any(one in text for one in words)
 
 
 def _said(error: BaseException, key: str) -> str:
