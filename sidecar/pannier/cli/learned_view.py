@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
@@ -17,9 +18,12 @@ from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.memoryfile import text_of
 from pannier.learning.rows import Try
 from pannier.learning.schedule import Due
+from pannier.learning.telling import Told
 from pannier.shown import brief, shown
 
 _INDENT = "  "
+_LATEST = 3
+"""Reports that are told."""
 
 
 def lessons(found: Sequence[Lesson], now: Mapping[str, str] | None) -> Iterator[str]:
@@ -121,6 +125,9 @@ def status(one: Overview) -> Iterator[str]:
     yield _row("today", f"{calls} calls, {tokens} tokens")
     yield _row("extract", _next(one.extraction))
     yield _row("consolidate", _next(one.consolidation))
+    for report in reversed(one.reports[:_LATEST]):
+        told = Told(one.group, report.work, json.loads(report.body))
+        yield _row("done", f"{moment(report.at)}  {shown(str(told))}")
     for tried in one.tries:
         yield from _failure(tried)
     if one.held or one.proposal:
