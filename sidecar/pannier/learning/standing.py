@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pannier.learning.edits import Edits
 from pannier.learning.rows import GroupMark, Try
 from pannier.learning.schedule import (
     Standing,
@@ -18,12 +19,19 @@ from pannier.threads.queries import Store
 
 
 def standings(
-    store: Store, learning: Learning, groups: Mapping[str, LearningSettings]
+    store: Store,
+    learning: Learning,
+    groups: Mapping[str, LearningSettings],
+    edits: Edits | None = None,
 ) -> dict[str, Standing]:
-    """Of these groups, with their settings. Raises PannierError."""
+    """Of these groups, with their settings. Raises PannierError.
+
+    `edits`: to look, too, whether a person edited a memory.
+    """
     active, marks, counts = activities(store), learning.group_marks(), learning.counts()
     staged = {proposal.grp: proposal.state for proposal in learning.staged()}
     tries = _by_group(learning.books.tries())
+    edited = frozenset[str]() if edits is None else edits.found(marks, groups)
     wanted: dict[str, set[str]] = {}
     for grp, work in learning.books.wanted():
         wanted.setdefault(grp, set()).add(work)
@@ -38,6 +46,7 @@ def standings(
             compacted=_newer(activity.last_compaction, mark.compacted),
             waiting=counts.get(grp, {}).get("waiting", 0),
             staged=staged.get(grp, ""),
+            edited=grp in edited,
             troubles={t.work: Trouble(t.kind, t.not_before, t.why) for t in tries.get(grp, ())},
             wanted=frozenset(wanted.get(grp, ())),
         )

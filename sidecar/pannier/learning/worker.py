@@ -11,6 +11,7 @@ from pannier.errors import PannierError
 from pannier.learning import durable
 from pannier.learning.consolidating import consolidate
 from pannier.learning.durable import Ended, Works
+from pannier.learning.edits import Edits
 from pannier.learning.extracting import extract
 from pannier.learning.forgetting import Place, sweep
 from pannier.learning.means import Json, Means, Step, note_trouble
@@ -90,6 +91,10 @@ class _Worker:
     """What stopped here, and when it is tried again, by the clock that never goes back."""
     since: float = 0.0
     """How long nothing moved."""
+    edits: Edits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.edits = Edits(self.means.home)
 
     def run(self, linger: float) -> None:
         quiet: float | None = None
@@ -157,7 +162,7 @@ class _Worker:
         now = self.means.time()
         groups = self.means.groups()
         with self.means.threads() as store, self.means.learning() as learning:
-            found = standings(store, learning, groups)
+            found = standings(store, learning, groups, self.edits)
         if any(compaction_is_over(one) or wish_is_over(one, now) for one in found.values()):
             with self.means.learning(write=True) as learning:
                 pass_over(learning, found, now)

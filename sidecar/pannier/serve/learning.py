@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pannier.errors import PannierError
+from pannier.learning.edits import Edits
 from pannier.learning.schedule import Due, Standing, compaction_is_over, due
 from pannier.learning.standing import pass_over, standings
 from pannier.learning.store import learning_file, open_learning
@@ -55,6 +56,7 @@ class LearningWork:
         self._again = 0.0
         """When something becomes due by time alone, in seconds since 1970."""
         self._stamps: dict[str, str] = {}
+        self._edits = Edits(home)
         self._hindrances = Hindrances(
             "learning.stuck", "learning.goes_on", "lessons are drawn again"
         )
@@ -82,8 +84,9 @@ class LearningWork:
 
     def _is_worth_it(self, groups: Sequence[GroupFacts]) -> bool:
         """Whether anything changed, or became due, since it was looked last."""
+        memories = self._edits.stamps(group.folder for group in groups)
         stamps = "".join(group.stamp for group in groups)
-        seen = f"{hash(stamps)} {_state(self.home, self.environ)}"
+        seen = f"{hash(stamps)} {hash(str(memories))} {_state(self.home, self.environ)}"
         if seen == self._seen and self.time() < self._again:
             return False
         self._seen = seen
@@ -110,7 +113,7 @@ class LearningWork:
         file = learning_file(self.home, self.environ)
         with open_store(threads_file(self.home, self.environ)) as store:
             with open_learning(file) as learning:
-                found = standings(store, learning, settings)
+                found = standings(store, learning, settings, self._edits)
             if any(compaction_is_over(standing) for standing in found.values()):
                 with open_learning(file, write=True) as learning:
                     pass_over(learning, found, now)
@@ -161,6 +164,8 @@ class LearningWork:
 def _begins(work: Due, standing: Standing) -> str:
     if work.work == "extract":
         return "draws lessons from what was said"
+    if standing.edited:
+        return "takes up what a person edited in its memory"
     if standing.staged:
         return "goes on with writing its memory"
     return f"merges what was found into its memory ({standing.waiting} candidates)"
