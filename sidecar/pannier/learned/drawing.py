@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from pannier import groups
-from pannier.learned.means import ClientAsker, means
+from pannier.learned.means import AskClient, means
 from pannier.learning.recorded import database_url, not_installed
 from pannier.learning.telling import Told
 from pannier.paths import Home
@@ -47,7 +47,7 @@ def draw(
     *,
     linger: float = 0.0,
     now: Callable[[], float] = time.time,
-    client: ClientAsker | None = None,
+    client: AskClient | None = None,
 ) -> bool:
     """Draw lessons until nothing is due, or a signal ends it.
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from pannier import groups
+from pannier.client_asker import ClientAsker
 from pannier.errors import PannierError
 from pannier.groups import Group
 from pannier.learning.asking import Asker, AskError
@@ -19,7 +20,7 @@ from pannier.settings import LearningSettings
 _WINDOW = 200_000
 """Tokens of the window of an agent's model, where nobody says how many."""
 
-ClientAsker = Callable[[str], Asker]
+AskClient = Callable[[str], Asker]
 """The client of a group, to be asked as a model."""
 
 
@@ -28,9 +29,10 @@ def means(
     environ: Mapping[str, str],
     *,
     now: Callable[[], float] = time.time,
-    client: ClientAsker | None = None,
+    client: AskClient | None = None,
 ) -> Means:
-    """Settings are read anew whenever they are asked for. `now`: seconds since 1970."""
+    """Settings are read anew whenever they are asked for. `now`: seconds since 1970; `client`
+    asks something else in the place of a group's own client."""
     file = learning_file(home, environ)
 
     def all_groups() -> dict[str, LearningSettings]:
@@ -48,7 +50,8 @@ def means(
             raise AskError("unset", f"the settings of {grp} cannot be read", "See: pannier doctor")
         defaults = groups.home_settings(home).learning
         settings = group.settings.learning.with_defaults(defaults)
-        asker = chosen(settings, environ, None if client is None else lambda: client(grp))
+        own = client or (lambda grp: ClientAsker(home, environ, grp, settings.window))
+        asker = chosen(settings, environ, lambda: own(grp))
         return Budgeted(
             asker,
             grp,
