@@ -20,7 +20,6 @@ from pannier.threads.store import open_store, threads_file
 
 from .stage import HOUR, Scripted, Stage, learns, numbers, shown
 
-
 SECONDS = 30.0
 
 
@@ -113,6 +112,10 @@ def test_a_fact_that_a_person_added_by_hand_stays_and_reaches_the_index(stage: S
     stage.work()
     file = stage.home.group("scout").learned / "MEMORY.md"
     file.write_text(file.read_text() + "\nBy hand: the key hangs in the hall.\n")
+    asked = len(stage.model.asked)
+    [told] = stage.work()
+    assert (told.work, len(stage.model.asked)) == ("consolidate", asked)
+    assert stage.work() == []
     rules(stage, 5)
     stage.work()
     stage.clock.at += 7 * HOUR
