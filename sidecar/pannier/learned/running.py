@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pannier.errors import PannierError, UsageError
@@ -61,12 +62,11 @@ def run(
     with open_learning(learning_file(home, environ), write=True) as learning:
         for work in WORKS:
             learning.books.want(folder, work, now)
-    ended = True
     try:
         ended = draw(home, dict(environ), heard)
     except Busy:
         waits()
-        _wait(home, environ, folder, now, heard)
+        ended = _wait(home, environ, folder, now, heard)
     return Ran(tuple(told), ended)
 
 
@@ -89,8 +89,8 @@ def _wait(
     folder: str,
     since: float,
     heard: Callable[[Told], None],
-) -> None:
-    """Until the worker that is at it did what was asked for."""
+) -> bool:
+    """Until the worker that is at it did what was asked for, or ended; gives what `draw` does."""
     until = time.monotonic() + _LONGEST
     seen = 0
     while time.monotonic() < until:
@@ -102,7 +102,9 @@ def _wait(
                 heard(Told(folder, report.work, json.loads(report.body)))
                 seen = report.id
         if not wanted:
-            return
+            return True
+        with suppress(Busy):
+            return draw(home, dict(environ), heard)
         time.sleep(_LOOK)
     raise PannierError(
         f"lessons of {folder} are still being drawn by another process",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +18,12 @@ from tests.unit.cli.learned_home import RULE, SAID, error, learn, make_home, ope
 from pannier.endpoint.answers import Fail
 from pannier.endpoint.model import ScriptedModel
 from pannier.endpoint.server import on_loopback
+from pannier.learned.running import run as run_now
 from pannier.learning import folder, memoryfile, publishing
 from pannier.learning.merge import Change, Merge, Taken
 from pannier.learning.publishing import Decided
+from pannier.learning.telling import Told
+from pannier.learning.working import seat
 from pannier.paths import Home
 
 NEW = "Quotes over $50k need two signatures."
@@ -123,6 +129,41 @@ def test_run_without_a_model_is_refused(home: Home) -> None:
     settings.write_text(settings.read_text() + "learning: {enabled: false}\n")
     assert "learning.enabled is false" in error(run(home, "learned", "run", "scout")).message
     assert "no group nobody" in error(run(home, "learned", "run", "nobody")).message
+
+
+def test_run_waits_for_the_worker_that_is_at_it(home: Home, model: ScriptedModel) -> None:
+    """The wish is left to that one; what it does is told, and no model is asked twice."""
+    talk(home, SAID)
+    waits = threading.Event()
+    told: list[Told] = []
+    with ThreadPoolExecutor(1) as other, seat(home, 1):
+        ran = other.submit(run_now, home, {}, "scout", told.append, waits.set)
+        assert waits.wait(20)
+        with opened(home) as learning:
+            wanted = learning.books.wanted()
+            assert set(wanted) == {("scout", "extract"), ("scout", "consolidate")}
+            at = max(wanted.values())
+            learning.books.report("scout", "extract", at, '{"threads": ["main"], "found": 1}')
+            for grp, work in wanted:
+                learning.books.unwant(grp, work, at)
+        assert not ran.result(20).failed
+    assert [one.work for one in told] == ["extract"]
+    assert len(model.requests) == 0
+
+
+def test_run_goes_on_where_a_worker_ended(home: Home, model: ScriptedModel) -> None:
+    """One that had done all before it saw the wish: nobody is waited for in vain."""
+    talk(home, SAID)
+    waits = threading.Event()
+    told: list[Told] = []
+    with ThreadPoolExecutor(1) as other:
+        with seat(home, 1):
+            ran = other.submit(
+                run_now, home, {**os.environ, "LEARNER_KEY": "k"}, "scout", told.append, waits.set
+            )
+            assert waits.wait(20)
+        assert not ran.result(60).failed
+    assert [one.work for one in told] == ["extract", "consolidate"]
 
 
 # ---------------------------------------------------------------------------------------- approve
