@@ -49,6 +49,8 @@ class LearningWork:
         self.time = time
         self._child: Child | None = None
         self._failures = 0
+        self._broken = ""
+        """Why the last worker failed, if it did."""
         self._rests = 0.0
         """Until when no worker is begun."""
         self._seen = ""
@@ -66,7 +68,7 @@ class LearningWork:
         yield from self._follow()
         if self._child is not None or self.now() < self._rests or not self._is_worth_it(groups):
             return
-        problems: dict[str, str] = {}
+        problems = {HOME: self._broken} if self._broken else {}
         try:
             yield from self._look(groups)
         except (PannierError, OSError) as error:
@@ -148,17 +150,16 @@ class LearningWork:
         if status is None:
             return
         self._child = None
-        self._seen = ""
-        problems: dict[str, str] = {}
+        self._seen = self._broken = ""
         if status == 0:
             self._failures, self._rests = 0, self.now() + _BREATH
         else:
             self._failures += 1
             pause = min(FIRST_PAUSE * 2.0 ** min(self._failures - 1, 16), LONGEST_PAUSE)
             self._rests = self.now() + pause
-            problems[HOME] = child.reason()
+            self._broken = child.reason()
         child.close()
-        yield from self._hindrances.changes(problems)
+        yield from self._hindrances.changes({HOME: self._broken} if self._broken else {})
 
 
 def _begins(work: Due, standing: Standing) -> str:
