@@ -6,14 +6,17 @@ is compared, however often its words were heard.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from pannier.learning.words import addresses, together
+from pannier.learning.words import addresses, normal, together, words
 
 _OFTEN = 200
 """A word heard in more places counts as heard everywhere."""
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 
 Run = tuple[str, ...]
 
@@ -38,6 +41,12 @@ class Heard:
     @cached_property
     def addresses(self) -> frozenset[str]:
         return frozenset().union(*map(addresses, self.texts))
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[frozenset[str], str], ...]:
+        """The words of each, and its `words.normal` form; the end of a line ends one, too."""
+        found = (sentence for text in self.texts for sentence in _SENTENCES.split(text))
+        return tuple((frozenset(words(one)), normal(one)) for one in found if one.strip())
 
     def runs(self, length: int) -> frozenset[Run]:
         """All phrases of `length` words."""

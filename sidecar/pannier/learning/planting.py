@@ -12,7 +12,8 @@ them as `Heard`, so that they are taken apart once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pannier.learning.heard import Heard, heard
@@ -22,10 +23,8 @@ from pannier.learning.words import addresses, figures, normal, words
 FROM_TOOLS = "a tool's output said it, no person"
 """Why a sentence is dropped that widens nothing."""
 
-_ENOUGH_OF_TOOL = 0.6
-"""Share of a text's words that stand close together in a tool's output."""
-_TOO_LITTLE_SAID = 0.4
-"""Share of them that the person did not say."""
+_ENOUGH_SAID = 0.6
+"""Share of a sentence's words with which it is a person's."""
 _RUN = 5
 """Words in the same order: more than chance."""
 
@@ -43,18 +42,62 @@ def coverage(text: str, source: str | Heard | Iterable[str]) -> float:
 def is_planted(
     text: str, evidence_texts: Heard | Iterable[str], tool_texts: Heard | Iterable[str]
 ) -> bool:
-    """Whether the words of `text` stand in `tool_texts`, and persons did not say them.
+    """Whether the words of `text`, or of a sentence in it, stand in `tool_texts`, and no person
+    said them. What is only a part of a sentence has to be more alike.
 
     `evidence_texts` are the persons' messages that are named as its proof; an agent's own words do
     not belong there, it repeats what it read.
     """
     said, told = heard(evidence_texts), heard(tool_texts)
-    sequence = words(text)
-    if not sequence or not told.texts:
+    if not told.texts:
         return False
     if (addresses(text) - said.addresses) & told.addresses:
         return True  # with a strange address, a harmless text is a theft
-    return _passage(sequence, said, told) or _repeated(sequence, said, told)
+    return any(
+        _passage(sequence, said, told, limits) or _repeated(sequence, said, told)
+        for sequence, limits in _parts(text)
+    )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    told: float
+    """So much of the words stands close together in a tool's output."""
+    unsaid: float
+    """So much of them no person said."""
+    least: int
+    """So many words, at least, are compared."""
+
+
+_SENTENCE = _Limits(told=0.6, unsaid=0.4, least=1)
+_CLAUSE = _Limits(told=0.7, unsaid=0.5, least=3)
+_CLAUSES = re.compile(
+    r"[,;:()，；：、]|(?<!\w)(?:and|but|or|also|und|aber|auch|et|mais|aussi|y|pero|también)(?!\w)"
+)
+
+
+def _parts(text: str) -> Iterator[tuple[list[str], _Limits]]:
+    for sentence in _SENTENCES.findall(text):
+        for part, limits in [
+            (sentence, _SENTENCE),
+            *((c, _CLAUSE) for c in _CLAUSES.split(sentence)),
+        ]:
+            sequence = words(part)
+            if len(sequence) >= limits.least:
+                yield sequence, limits
+
+
+def is_demanded(text: str, tool_texts: Heard | Iterable[str]) -> bool:
+    """Whether a sentence of `text` is what a tool's output demands, or tells of a person's wishes,
+    whatever it is made to sound like: `I prefer invoices without tax` stays one as a fact."""
+    told = heard(tool_texts)
+    for sequence, _ in _parts(text):
+        weights = _weights(sequence)
+        enough = 0.5 * _weight(weights, weights)
+        for found, source in told.sentences:
+            if _weight(weights.keys() & found, weights) >= enough and _demands(source):
+                return True
+    return False
 
 
 def clean_summary(
@@ -88,14 +131,15 @@ def _weight(chosen: Iterable[str], weights: Mapping[str, int]) -> int:
     return sum(weights[word] for word in chosen)
 
 
-def _passage(sequence: list[str], said: Heard, told: Heard) -> bool:
+def _passage(sequence: list[str], said: Heard, told: Heard, limits: _Limits) -> bool:
     """Whether most of the words stand within one passage of a tool's output, in any order, and too
-    few of them were said."""
-    weights = _weights(sequence)
+    few of them within one of what was said: in much talk any word occurs somewhere."""
+    weights, span = _weights(sequence), 2 * len(sequence) + 8
     all_of_them = _weight(weights, weights)
-    if _weight(weights.keys() - said.words, weights) < _TOO_LITTLE_SAID * all_of_them:
-        return False
-    return told.densest(weights, 2 * len(sequence) + 8) >= _ENOUGH_OF_TOOL * all_of_them
+    return (
+        told.densest(weights, span) >= limits.told * all_of_them
+        and all_of_them - said.densest(weights, span) >= limits.unsaid * all_of_them
+    )
 
 
 def _repeated(sequence: list[str], said: Heard, told: Heard) -> bool:
@@ -110,7 +154,7 @@ def _repeated(sequence: list[str], said: Heard, told: Heard) -> bool:
         run = tuple(sequence[start : start + length])
         if run in of_tools and not any(run[i : i + 3] in of_persons for i in range(length - 2)):
             planted.update(range(start, start + length))
-    return len(planted) >= _TOO_LITTLE_SAID * len(sequence)
+    return len(planted) >= _SENTENCE.unsaid * len(sequence)
 
 
 # ------------------------------------------------------------------------------------ summaries
@@ -120,10 +164,10 @@ _SENTENCES = re.compile(
 )
 """Each with what ends it; a dot within a name or a number ends none."""
 _DEMANDS = re.compile(
-    r"(?<!\w)(?:always|never|must|should|shall|has to|have to|needs? to|prefers?|preferred|wants?"
+    r"(?<!\w)(?:always|never|must|should|shall|has to|have to|needs? to|prefer\w*|wants?"
     r"|wishes|likes|asked|asks|requests?|requested|instruct\w*|decided|remember|rule"
     r"|policy|from now|do not|don't|please|make sure|ensure|corrected|correction|use"
-    r"|insists?|expects?|requires?"
+    r"|insists?|expects?|requires?|favou?rite|call me|address me|i am|my|our|note (?:to|for)"
     r"|immer|nie|niemals|muss|mussen|soll|sollen|bevorzugt|will|mochte|wunscht|ab sofort|bitte"
     r"|toujours|jamais|doit|doivent|il faut|prefere|veut|souhaite|desormais|demande"
     r"|siempre|nunca|debe|deben|hay que|prefiere|quiere|desea|a partir de ahora|pide)(?!\w)"
@@ -139,17 +183,20 @@ def _why_dropped(sentence: str, said: Heard, told: Heard, licences: list[Heard])
         return ""
     if (why := widens(sentence)) and not any(_is_from(sentence, words) for words in licences):
         return why
-    if is_planted(sentence, said, told) and (
-        _DEMANDS.search(normal(sentence)) or _is_copied(sequence, told)
-    ):
-        return FROM_TOOLS
-    return ""
+    demands = is_planted(sentence, said, told) and (
+        _demands(normal(sentence)) or _is_copied(sequence, told) or is_demanded(sentence, told)
+    )
+    return FROM_TOOLS if demands else ""
+
+
+def _demands(plain: str) -> bool:
+    return _DEMANDS.search(plain.replace("_", " ")) is not None
 
 
 def _is_from(sentence: str, message: Heard) -> bool:
     """Whether the message has most of its words, and all of its numbers and addresses."""
     return (
-        coverage(sentence, message) >= 1 - _TOO_LITTLE_SAID
+        coverage(sentence, message) >= _ENOUGH_SAID
         and figures(sentence) <= message.words
         and addresses(sentence) <= message.addresses
     )

@@ -12,7 +12,7 @@ from pannier.learning.answers import Found
 from pannier.learning.forgotten import Forgotten
 from pannier.learning.heard import Heard
 from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
-from pannier.learning.planting import clean_summary, coverage, is_planted
+from pannier.learning.planting import clean_summary, coverage, is_demanded, is_planted
 from pannier.learning.reading import Shown
 from pannier.learning.widening import widens
 from pannier.threads.excerpt import plain
@@ -90,6 +90,8 @@ class Scales:
         if is_planted(text, said, self.told):
             source = "tool"
         kind = _kind(found.kind, source, text)
+        if source == "tool" and is_demanded(text, self.told):
+            raise Dropped(ORDER)
         strange = self._is_strange(text, proofs)
         evidence = tuple(
             Evidence(self.thread, proof.turn, proof.message, proof.source, proof.at)
