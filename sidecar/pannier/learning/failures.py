@@ -11,6 +11,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from pydantic import ValidationError
+
 from pannier.learning.asking import AskError
 from pannier.redaction import mask
 from pannier.shown import brief
@@ -28,6 +30,7 @@ _TOO_LONG = (
 )
 _LOGGED_OUT = ("api key", "auth", "credential", "log in", "login", "logged in", "sign in")
 _TOO_OFTEN = ("limit reached", "quota", "rate limit", "too many requests", "usage limit")
+_KEY = ("api key", "api_key", "credential")
 _STATUS = re.compile(r"\b(40[01348]|413|422|429|5[0-3]\d)\b")
 _NOT_PAID = frozenset(("ConnectError", "ConnectTimeout", "ConnectionRefusedError"))
 _TIMEOUT = frozenset(
@@ -67,7 +70,7 @@ def ask_error(error: BaseException, model: str, *, key: str = "", paid: int = 0)
         begun = _paid(error, paid)
         what = "the connection broke" if begun else "nobody answers"
         return AskError("down", f"{model}: {what}", said, tokens=begun)
-    if _NO_KEY & names:
+    if _NO_KEY & names or ("ValidationError" in names and _holds(said.lower(), _KEY)):
         return AskError("key", f"{model} has no key", said)
     return AskError("answer", f"{model}: {type(error).__name__}", said, tokens=paid)
 
@@ -134,6 +137,9 @@ def _holds(text: str, words: Iterable[str]) -> bool:
 
 def _said(error: BaseException, key: str) -> str:
     text = str(error)
+    if isinstance(error, ValidationError):
+        # Its own text shows the beginning of what a model was made with.
+        text = "; ".join(one["msg"] for one in error.errors(include_input=False))
     if key:
         text = text.replace(key, "[key]")
     return brief(mask(text[:4_000]), 300)
