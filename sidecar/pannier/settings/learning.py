@@ -51,7 +51,8 @@ class ModelSettings(Strict):
         default=None,
         min_length=1,
         description="As LangChain's `init_chat_model` names it, such as "
-        "`anthropic:claude-haiku-4-5`; `client`: the group's own client and login.",
+        "`anthropic:claude-haiku-4-5`; `client`: the group's own client and login (Claude Code, "
+        "Codex, Gemini CLI or Qwen Code).",
     )
     base_url: Annotated[str | None, AfterValidator(_url)] = Field(
         default=None, description="Of a server that is not the provider's own."
