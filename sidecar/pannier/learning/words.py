@@ -96,7 +96,7 @@ _ADDRESS = re.compile(
     r"|\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?\b"  # IBAN
     r"|\b0x[0-9a-f]{40}\b|\bbc1[a-z0-9]{25,60}\b"  # wallets
     r"|(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,5}(?:com|org|net|io|dev|ai|app|example|test|invalid|xyz"
-    r"|info|cloud|biz|ru|cn|de|fr|es|jp|uk|eu|co|cc|site|online|top|ly|gg)\b(?![\w.-])"
+    r"|info|cloud|biz|ru|cn|de|fr|es|jp|uk|eu|co|cc|site|online|top|ly|gg)\b(?![\w-]|\.\w)"
 )
 
 
