@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from pannier.learning.lessons import Evidence
@@ -22,6 +23,8 @@ Verdict = Literal["", "gone", "held"]
 """`gone`: it was forgotten; `held`: a person said it again since."""
 
 _SIZE = 8
+_REMEMBERED = 20_000
+"""Texts that are taken apart once: each is compared with many."""
 _NEAR = 0.6
 """Of the words of both together, those in common."""
 _MOSTLY = 0.8
@@ -166,6 +169,7 @@ def _same_numbers(one: frozenset[bytes], other: frozenset[bytes]) -> bool:
     return numbers <= others or others <= numbers
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _normal(text: str) -> str:
     return " ".join(_words(text))
 
@@ -182,6 +186,7 @@ def _words(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _hashed(text: str) -> frozenset[bytes]:
     """The last bit of each says whether there is a digit in the word."""
     return frozenset(

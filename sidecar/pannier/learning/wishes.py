@@ -91,7 +91,8 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
     gone = {lesson.id for lesson in lessons}
     out = {candidate.id for candidate in candidates}
     texts = _texts(known, wish, lessons, candidates)
-    says = _says(texts, [*gone, *out])
+    says = _says(texts, [*gone, *out]) if by_words else _says_nothing
+    strange = known.lines.keys() - {lesson.id for lesson in known.lessons}
     kept = [x.text for x in known.lessons if x.id not in gone]
     hidden = texts if by_words else [t for t in texts if not any(is_near(t, k) for k in kept)]
     messages = {proof.message for c in candidates for proof in c.evidence}
@@ -100,15 +101,14 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
     return Plan(
         lessons=lessons,
         lines=tuple(
-            id for id, text in known.lines.items() if id in gone or (by_words and says(text))
+            id for id, text in known.lines.items() if id in gone or (id in strange and says(text))
         ),
         candidates=candidates,
         released=tuple(c.id for c in known.candidates if c.lesson in gone and c.id not in out),
         summaries=tuple(_summaries(known, wish, candidates, says)),
+        # By thread or time it would be too many words to look for.
         reports=tuple(
-            r.id
-            for r in known.reports
-            if (not by_words and r.work == EXTRACT) or retells(r, texts, [*gone, *out])
+            r.id for r in known.reports if not by_words or any(map(says, _strings(r.body)))
         ),
         tries=tuple(t for t in known.tries if says(t.why)),
         own=tuple(text for text in known.own if any(map(says, _sentences(text)))),
@@ -196,6 +196,10 @@ def _says(texts: Iterable[str], ids: Iterable[str]) -> Callable[[str], bool]:
         )
 
     return says
+
+
+def _says_nothing(_: str) -> bool:
+    return False
 
 
 def _summaries(

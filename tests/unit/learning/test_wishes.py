@@ -101,19 +101,21 @@ def test_a_person_s_own_words_are_named_and_stay() -> None:
     )
     assert found.own == (f"NB: {RULE}\n",)
     assert [x.id for x in found.alike] == [longer.id]
+    assert found.lines == (rule.id,)
 
 
 def test_a_text_is_found_wherever_it_stands() -> None:
     """Also in a line as a person edited it, and in a lesson that left the memory."""
     rule, edited, gone, other = (lesson(n, t) for n, t in enumerate([RULE, "x y", RULE, OTHER], 1))
     lines = {rule.id: RULE, edited.id: "Sign-off of Ann, always.", other.id: OTHER}
+    lines["abcdef0"] = "A line that a person copied: sign-off of Ann."
     found = plan(
         known((rule, edited, gone, other), (candidate(1, RULE),), lines=lines),
         Wish(text="sign-off of ann"),
         5.0,
     )
     assert ids(found) == ([rule.id, edited.id, gone.id], [candidate(1).id])
-    assert found.lines == (rule.id, edited.id)
+    assert found.lines == (rule.id, edited.id, "abcdef0")
     with pytest.raises(UsageError, match="no words"):
         plan(known(), Wish(text=" … "), 5.0)
     with pytest.raises(UsageError, match="no lesson"):
@@ -163,7 +165,7 @@ def test_a_time_goes() -> None:
     )
     assert ids(found) == ([late.id, written.id], [candidate(20).id])
     assert [one.thread for one in found.summaries] == ["k1"]
-    assert found.reports == (0,)
+    assert found.reports == (0, 1)
     assert Forgotten.of(found.marks).hides("k9", 99, 29 * SECOND)
 
 
