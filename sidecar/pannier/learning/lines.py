@@ -34,7 +34,7 @@ def select(db: sqlite3.Connection, grp: str, *, gone: bool = False) -> tuple[Les
     query = "SELECT lesson, id FROM candidates WHERE grp = ? AND lesson != '' ORDER BY found, id"
     for lesson, candidate in db.execute(query, (grp,)):
         merged.setdefault(lesson, []).append(candidate)
-    return tuple(Lesson(*row, tuple(merged.get(row[0], ()))) for row in rows)
+    return tuple(Lesson(*row, candidates=tuple(merged.get(row[0], ()))) for row in rows)
 
 
 def gone(db: sqlite3.Connection, grp: str, id: str) -> Gone | None:
