@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from pannier.cli import pannier
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import PannierError
-from pannier.learning import memoryfile
+from pannier.learning import folder, memoryfile
 from pannier.learning.lessons import Candidate, Evidence, Lesson
 from pannier.learning.merge import Change, Merge, Taken
 from pannier.learning.rows import ThreadMark
@@ -99,3 +99,13 @@ def learn(home: Home) -> Home:
         assert learning.add_extraction("scout", "piece", mark, found)
         learning.settle("scout", merge, 20.0, memory=memoryfile.digest(memory))
     return home
+
+
+def memory(home: Home) -> str:
+    file = home.group("scout").learned / folder.MEMORY
+    return file.read_text() if file.exists() else ""
+
+
+def summary(home: Home) -> str:
+    file = home.group("scout").learned / folder.SUMMARY
+    return file.read_text() if file.exists() else ""
