@@ -30,7 +30,7 @@ ORDER = "it is an instruction that stands in the output of a tool"
 OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
 FORGOTTEN = "it was forgotten"
 
-OTHER_WORDS = "none of its words stand in the conversation"
+OTHER_WORDS = "few of its words stand in the messages that it names"
 BY_MESSAGE = "a message of the queue says so, and no person"
 WIDENS = "it lets the agent do more than before"
 SAID_AGAIN = "it was forgotten, and a person said it again since"
@@ -110,13 +110,12 @@ class Scales:
         return Case(kind, source, evidence, next(filter(None, doubts), ""))
 
     def _is_strange(self, text: str, proofs: Sequence[Shown]) -> bool:
-        """Whether nothing here has its words: it may be in another language. Raises Dropped if
-        something else has, and not what it names."""
-        if coverage(text, Heard(self._context(proofs))) >= _LEAST_SAID:
-            return False
-        if coverage(text, self.all) >= _LEAST_SAID:
+        """Whether what it names has few of its words: it may be in another language. Raises Dropped
+        if something else here has more of them."""
+        said = coverage(text, Heard(self._context(proofs)))
+        if said < _LEAST_SAID <= coverage(text, self.all):
             raise Dropped(NOT_SAID)
-        return True
+        return said < _ENOUGH_SAID
 
     def _context(self, proofs: Sequence[Shown]) -> Iterator[str]:
         """What the proofs say, each with what the agent said before: it may be an answer."""
@@ -176,7 +175,9 @@ _PEOPLE = re.compile(
     re.IGNORECASE,
 )
 _LEAST_SAID = 0.25
-"""Share of a lesson's words that what it names has."""
+"""Share of a lesson's words that what it names has, at least."""
+_ENOUGH_SAID = 0.34
+"""With less, a person looks at it."""
 _LEAST = 8
 """Letters of a lesson, at least; of another script than ours, one counts as three."""
 _BESIDE_A_SECRET = 30

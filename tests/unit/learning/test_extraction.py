@@ -175,9 +175,12 @@ def test_what_its_evidence_does_not_say() -> None:
     assert why(found(text, 1, kind="failure")) == [NOT_SAID]
 
 
-def test_what_nothing_here_says() -> None:
-    """One without a word of the conversation, invented or in another language, is held."""
-    [one] = judged(found("Besprechungen beginnen pünktlich.", 1)).candidates
+@pytest.mark.parametrize(
+    "text", ["Besprechungen beginnen pünktlich.", "Every customer is addressed in Swedish."]
+)
+def test_what_nothing_here_says(text: str) -> None:
+    """One with hardly a word of what it names, invented or in another language, is held."""
+    [one] = judged(found(text, 1)).candidates
     assert (one.state, one.why) == ("held", OTHER_WORDS)
 
 
