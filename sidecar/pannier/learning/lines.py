@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from dataclasses import replace
 
 from pannier.learning.lessons import Lesson
 from pannier.learning.rows import Gone
@@ -34,7 +35,8 @@ def select(db: sqlite3.Connection, grp: str, *, gone: bool = False) -> tuple[Les
     query = "SELECT lesson, id FROM candidates WHERE grp = ? AND lesson != '' ORDER BY found, id"
     for lesson, candidate in db.execute(query, (grp,)):
         merged.setdefault(lesson, []).append(candidate)
-    return tuple(Lesson(*row, candidates=tuple(merged.get(row[0], ()))) for row in rows)
+    lessons = [Lesson(*row) for row in rows]
+    return tuple(replace(one, candidates=tuple(merged.get(one.id, ()))) for one in lessons)
 
 
 def gone(db: sqlite3.Connection, grp: str, id: str) -> Gone | None:
