@@ -22,7 +22,7 @@ from pannier.learning.grounds import UNRELATED, UNSAID, Refused
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.memoryedits import add, revise
 from pannier.learning.memoryfile import plain, text_of
-from pannier.learning.merge import Change, Merge, Taken
+from pannier.learning.merge import ONCE_MORE, Change, Merge, Taken
 from pannier.learning.naming import lesson_id, section_name
 from pannier.shown import brief
 
@@ -85,9 +85,8 @@ class _Editor:
             if found and found[0].id not in self.draft.taken and not found[0].approved:
                 why = brief(redaction.mask(left.why), _REASON)
                 self.draft.taken[found[0].id] = Taken(found[0].id, "left", why=why)
-        # A person let these pass: they are taken up, whatever the model thought of them.
         for c in self.draft.candidates.values():
-            if c.approved and c.id not in self.draft.taken:
+            if c.id not in self.draft.taken and self._is_due(c):
                 self._try(Add(section=c.topic, text=c.text, candidates=[c.id]))
 
     def _try(self, edit: _Edit) -> None:
@@ -224,6 +223,14 @@ class _Editor:
         self.draft.memory = add(self.draft.memory, id, text_of(new), section)
         self.draft.record(Change("add", new, candidates=_ids(said_so)))
         self.draft.merged(said_so, id)
+
+    def _is_due(self, candidate: Candidate) -> bool:
+        """Whether it is taken up in its own words, whatever the model makes of it: a person let it
+        pass; or a person said it, and twice now the model put it in words that nobody said."""
+        if candidate.approved:
+            return True
+        again = candidate.why.startswith(ONCE_MORE) and candidate.source == "person"
+        return again and self.draft.refused.get(candidate.id) == UNSAID
 
     def _was_deleted(self, text: str, found: Sequence[Candidate]) -> bool:
         """A person deleted that line after it was said: it does not come back by itself."""

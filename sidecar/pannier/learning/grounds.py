@@ -154,13 +154,13 @@ def worded(text: str, candidates: Sequence[Candidate]) -> tuple[str, Source, lis
 
 
 def revised_source(lesson: Lesson, text: str, rests_on: Sequence[Said]) -> Source:
-    """Who speaks for a lesson's new text. Raises Refused: nobody does, or somebody too weak."""
+    """Who speaks for a lesson's new text. Raises Refused: nobody does who may."""
     source = spoken_by(text, rests_on)
     if source is None:
         raise Refused(UNSAID)
     weaker = STRONGEST.index(source) > STRONGEST.index(lesson.source)
     if weaker and (source == "tool" or lesson.kind in FROM_PERSONS):
-        raise Refused(WEAKER)
+        raise Refused(UNSAID)
     return source
 
 

@@ -413,6 +413,20 @@ def test_a_tools_words_in_a_persons_lesson_are_left_out() -> None:
     assert becomes(merge, page)[0] == "waiting"
 
 
+def test_nor_are_they_put_into_a_lesson_that_stands_there() -> None:
+    """Once more the model is asked; then the person's correction is taken up in its own words."""
+    told = candidate(1, "Quotes over $50k, no longer $40k, need Dana's sign-off.", "correction")
+    page = candidate(2, "The depot in Linz archives all paper reports.", "environment", "tool")
+    mixed = "Quotes over $50k need Dana's sign-off; the depot in Linz archives all paper reports."
+    edit = answer(revise=[{"lesson": SIGN_OFF.id, "text": mixed, "candidates": ids(told, page)}])
+    merge = decide(situation(SIGN_OFF), [told, page], edit)
+    assert texts(merge) == [SIGN_OFF.text]
+    again = replace(told, why=becomes(merge, told)[1])
+    assert becomes(merge, told) == ("waiting", ONCE_MORE + grounds.UNSAID)
+    merge = decide(situation(SIGN_OFF), [again, page], edit)
+    assert texts(merge) == [SIGN_OFF.text, told.text]
+
+
 def test_no_heading_is_an_order() -> None:
     """A section's name is read, too: it is short, or another one is taken."""
     c = candidate(1, "Quotes name the project.", topic="Quotes")
