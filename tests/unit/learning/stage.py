@@ -101,6 +101,8 @@ class Stage:
         self.clock = Clock()
         self.model = Scripted(answer)
         self.turns = 0
+        self.url: str | None = None
+        """Of PostgreSQL."""
 
     def asker_for(self, grp: str) -> Asker:
         return self.model
@@ -137,7 +139,7 @@ class Stage:
     def work(self) -> list[Told]:
         """A worker, until nothing is due."""
         told: list[Told] = []
-        work(self.means, self.clock, told.append)
+        work(self.means, self.clock, told.append, url=self.url)
         return told
 
     def learning(self) -> Learning:
