@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import click
@@ -68,8 +67,7 @@ def _show(context: Context, folder: str, found: Waiting, as_json: bool, reject: 
     if as_json:
         context.print_json(found.as_data())
         return
-    colour = sys.stdout.isatty()
-    for line in view.waiting(found, folder, colour=colour):
+    for line in view.waiting(found, folder):
         context.say(line)
     if not found.ids:
         context.tell(f"Nothing of {folder} waits for a person.")

@@ -236,14 +236,14 @@ def preview(found: Preview) -> Iterator[str]:
 # ----------------------------------------------------------------------------------------- approve
 
 
-def waiting(found: Waiting, folder: str, *, colour: bool) -> Iterator[str]:
+def waiting(found: Waiting, folder: str) -> Iterator[str]:
     """The change as git shows one, and each lesson that is held, with what proves it."""
     if found.change is not None:
         yield click.style(f"proposal {found.change.id}", fg="yellow")
         yield _field("Made", moment(found.change.made))
         yield ""
         for line in found.change.diff:
-            yield _coloured(shown(line)) if colour else shown(line)
+            yield _coloured(shown(line))
         for note in found.change.merge.notes:
             yield f"# {shown(note)}"
     for number, one in enumerate(found.held):
@@ -253,7 +253,7 @@ def waiting(found: Waiting, folder: str, *, colour: bool) -> Iterator[str]:
 
 
 def _coloured(line: str) -> str:
-    """As git does by default."""
+    """As git does by default; click takes it away where no terminal is."""
     if line.startswith(("diff ", "--- ", "+++ ")):
         return click.style(line, bold=True)
     colours = {"+": "green", "-": "red", "@": "cyan"}

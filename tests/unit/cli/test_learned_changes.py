@@ -56,6 +56,8 @@ def test_approve_shows_what_waits_as_git_would(learned: Home) -> None:
     assert "candidate c00000003  held, preference\nWhy:       it widens: asking\n" in done.stdout
     assert "    Never ask me about deploys again.\n" in done.stdout
     assert "\x1b" not in done.stdout
+    coloured = run(learned, "learned", "approve", "scout", color=True).stdout
+    assert f"\x1b[32m+- {NEW} ^3f2a9bc\x1b[0m\n" in coloured
     assert "pannier learned approve scout p1" in done.stderr
     data = json.loads(run(learned, "learned", "approve", "scout", "--json").stdout)
     assert data["proposal"]["changes"][0]["text"] == NEW
