@@ -148,6 +148,13 @@ def test_a_step_fits_into_half_of_the_window(
         assert estimate(asked.instructions) + estimate(asked.data) > 0.8 * budget
 
 
+def test_one_candidate_is_shown_however_small_the_window_is() -> None:
+    """So that it goes on."""
+    found = [candidate(n, "word " * 300) for n in (1, 2)]
+    _, shown = question("", [], found, 500)
+    assert shown == (found[0],)
+
+
 def test_what_was_said_first_is_merged_first() -> None:
     """So that a later correction finds what it corrects."""
     found = [candidate(3, "third"), candidate(1, "first"), candidate(2, "second")]

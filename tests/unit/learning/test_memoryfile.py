@@ -201,6 +201,14 @@ def test_line_endings_stay_what_they_are() -> None:
     assert revised == text.replace("Staging comes first.", "Never.")
 
 
+def test_a_byte_order_mark_stays_at_the_beginning() -> None:
+    """Also where the first line goes, or one is put before it."""
+    text = "\ufeff- x ^aaaaaaa\n- y ^aaaaaab\n"
+    assert memoryedits.remove(parse(text), ["aaaaaaa"]).text == "\ufeff- y ^aaaaaab\n"
+    new = memoryedits.add(parse("\ufeff```\n# open\n"), "bbbbbb1", "Tea.", "Drinks")
+    assert new.text.startswith("\ufeff\n## Drinks\n")
+
+
 def test_a_huge_line_is_read() -> None:
     """A megabyte in one line, and many lessons."""
     text = f"## A\n\n- {'word ' * 200_000}^aaaaaaa\n" + "".join(
