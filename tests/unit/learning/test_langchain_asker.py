@@ -12,6 +12,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from langchain_core.tracers.langchain import wait_for_all_tracers
 from pydantic import BaseModel, Field
 
 from pannier.endpoint.answers import Answer, Cut, Fail, Fill, Garbled, Late, Moved, Say
@@ -262,6 +263,7 @@ def test_what_the_environment_says(
         for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2", "LANGSMITH_TRACING_V2"):
             monkeypatch.setenv(name, "true")
         assert asker.ask(QUESTION).data == EXTRACTED
+        wait_for_all_tracers()
     assert other_model.requests == ()
 
 
