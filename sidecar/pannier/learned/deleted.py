@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -35,7 +36,7 @@ def _swept(home: Home, environ: Mapping[str, str], grp: str) -> str:
     try:
         url = recorded.database_url(groups.home_settings(home).learning, environ)
         with only_one(home, grp), open_store(threads_file(home, environ)) as store:
-            sweep(Place(home, environ, grp, url), store)
+            sweep(Place(home, environ, grp, url), store, time.time())
     except PannierError as error:
         return f"{error.message} (it goes when lessons are drawn next)"
     return ""

@@ -64,7 +64,7 @@ def forget(place: Place, wish: Wish, now: float) -> Plan:
     return found
 
 
-def sweep(place: Place, store: Store) -> bool:
+def sweep(place: Place, store: Store, now: float) -> bool:
     """Remove what is left of threads that were deleted: their summaries, and what was found there
     and is in no lesson. Whether there was any.
 
@@ -75,6 +75,8 @@ def sweep(place: Place, store: Store) -> bool:
     if not gone:
         return False
     with _erasing(place) as learning:
+        publishing.finish(place.home, learning, place.grp, now)
+        gone, loose = _left_over(learning, store, place.grp)
         proposal = learning.proposal(place.grp)
         if proposal is not None and any(c.id in proposal.body for c in loose):
             learning.unstage(place.grp)

@@ -134,7 +134,7 @@ class _Worker:
             self.means.threads() as store,
         ):
             if taken:
-                sweep(place, store)
+                sweep(place, store, self.means.time())
 
     def _note(self, ended: Ended) -> None:
         """It is tried again later, with what was recorded."""

@@ -368,17 +368,17 @@ def store(group: Group) -> Iterator[WritableStore]:
 
 def test_nothing_is_swept_while_the_threads_are_there(group: Group, store: WritableStore) -> None:
     """Nor when the database of what was said is lost."""
-    assert not sweep(group.place, store)
+    assert not sweep(group.place, store, NOW)
     with open_store(group.place.home.state / "empty.db") as lost:
-        assert not sweep(group.place, lost)
+        assert not sweep(group.place, lost, NOW)
     assert len(group.traces()) >= 5
 
 
 def test_a_deleted_thread_leaves_its_lessons_alone(group: Group, store: WritableStore) -> None:
     """Its summary goes, and what was found there and not merged; nothing of it comes late."""
     store.erase(2)
-    assert sweep(group.place, store)
-    assert not sweep(group.place, store)
+    assert sweep(group.place, store, NOW)
+    assert not sweep(group.place, store, NOW)
     assert group.traces("Bob") == []
     assert group.traces("Nothing of it") == []
     assert group.lessons() == [RULE, OTHER]
@@ -386,6 +386,27 @@ def test_a_deleted_thread_leaves_its_lessons_alone(group: Group, store: Writable
     with group.learning(write=True) as learning:
         late = ThreadMark("bbbbbbbb", "other", 99, 99)
         assert not learning.add_extraction("scout", "late", late, (found(9, "late"),))
+
+
+def test_what_was_just_merged_when_its_thread_was_deleted_is_a_lesson(
+    group: Group, store: WritableStore
+) -> None:
+    """A worker was killed while it wrote: that is finished first."""
+    new = lesson(3, "Bob waits.")
+    text = (group.files / folder.MEMORY).read_text()
+    decided = Merge(
+        memoryfile.digest(text),
+        add(memoryfile.parse(text), new.id, new.text, new.section).text,
+        f"- {new.text}\n",
+        (Change("add", new),),
+        (Taken(candidate(4).id, "merged", new.id),),
+    )
+    with group.learning(write=True) as learning:
+        assert publishing.stage(learning, "scout", publishing.Decided(decided), "writing", 4.0)
+    store.erase(2)
+    assert sweep(group.place, store, NOW)
+    assert group.lessons() == [RULE, OTHER, "Bob waits."]
+    assert "Bob waits." in (group.files / folder.MEMORY).read_text()
 
 
 def test_deleting_a_thread_takes_what_was_found_there(
