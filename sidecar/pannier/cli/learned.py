@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "approve": "Accept or reject what waits for a person.",
     "forget": "Remove lessons, for good.",
     "run": "Learn now.",
+    "eval": "Try how well a model learns.",
 }
 HIDDEN = ("worker",)
 """What the daemon starts."""
