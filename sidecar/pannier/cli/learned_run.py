@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from pannier.cli import learned_view as view
 from pannier.cli.context import Context
 from pannier.learning.telling import Told
 from pannier.shown import shown
+
+if TYPE_CHECKING:
+    from pannier.learned.running import Ran
 
 
 @click.command("run")
@@ -21,39 +25,26 @@ from pannier.shown import shown
 def command(context: Context, folder: str, dry_run: bool, as_json: bool) -> None:
     """Learn now from what is new in the threads of the group FOLDER, and merge what is found.
 
-    It costs model calls, within the budget. `pannier serve` does it by itself, when it is due;
-    this is needed neither with the daemon nor without. What failed before and waits is tried
-    again. Status 1 when something failed.
+    It costs model calls, within the budget. `pannier serve` does the same by itself when it is
+    due; this works with the daemon and without. What failed before, and waits, is tried again.
+    Status 1 when something failed.
 
     \b
     Example:
       pannier learned run scout --dry-run
       pannier learned run scout
     """
-    home, environ = context.home(), context.environ
     if dry_run:
         from pannier.learned.preview import preview
 
-        found = preview(home, environ, folder)
+        found = preview(context.home(), context.environ, folder)
         if as_json:
             context.print_json(found.as_data())
         else:
             for line in view.preview(found):
                 context.say(line)
         return
-    from pannier.learned.running import run
-
-    def tell(told: Told) -> None:
-        if not as_json:
-            context.say(shown(str(told)))
-            sys.stdout.flush()
-
-    def waits() -> None:
-        context.tell("Another process draws lessons just now; waiting until it has done this.")
-
-    if not as_json:
-        context.tell(f"Reading what is new in the threads of {folder}.")
-    ran = run(home, environ, folder, tell, waits)
+    ran = _run(context, folder, quiet=as_json)
     if as_json:
         context.print_json(
             [{"work": told.work, "failed": told.failed or None, **told.result} for told in ran.told]
@@ -65,3 +56,28 @@ def command(context: Context, folder: str, dry_run: bool, as_json: bool) -> None
         os._exit(130)  # Python would wait for the threads in which a model is asked.
     if ran.failed:
         click.get_current_context().exit(1)
+
+
+def _run(context: Context, folder: str, *, quiet: bool) -> Ran:
+    """What happens is said as it happens; on a terminal, also that something does."""
+    from pannier.learned.running import run
+
+    console = context.console(err=True)
+    with console.status(f"Reading what is new in the threads of {folder} …") as status:
+        shows = console.is_terminal and not quiet
+        if not shows:
+            status.stop()
+
+        def tell(told: Told) -> None:
+            status.stop()
+            if not quiet:
+                context.say(shown(str(told)))
+                sys.stdout.flush()
+            if shows:
+                status.update("Merging what was found …")
+                status.start()
+
+        def waits() -> None:
+            context.tell("Another process draws lessons just now; waiting until it has done this.")
+
+        return run(context.home(), context.environ, folder, tell, waits)

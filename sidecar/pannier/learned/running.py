@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pannier.errors import PannierError, UsageError
 from pannier.learned.drawing import draw
 from pannier.learned.overview import WORKS, settings_of
+from pannier.learning.choosing import chosen
 from pannier.learning.store import learning_file, open_learning
 from pannier.learning.telling import Told
 from pannier.learning.working import Busy
 from pannier.paths import Home
+from pannier.settings import CLIENT
 from pannier.threads.intake import take_in
 
 _LOOK = 0.5
@@ -49,7 +51,7 @@ def run(
     `tell`: as it happens; `waits`: another process is at it. Raises UsageError where learning is
     off, PannierError where nothing can be done.
     """
-    check(home, folder)
+    check(home, environ, folder)
     take_in(home, environ)
     told: list[Told] = []
 
@@ -70,8 +72,8 @@ def run(
     return Ran(tuple(told), ended)
 
 
-def check(home: Home, folder: str) -> None:
-    """Raises UsageError where nothing would be learned."""
+def check(home: Home, environ: Mapping[str, str], folder: str) -> None:
+    """Raises UsageError where nothing would be learned, AskError for a missing key or package."""
     settings = settings_of(home, folder)
     file = home.group(folder).settings
     if not settings.enabled:
@@ -81,6 +83,8 @@ def check(home: Home, folder: str) -> None:
             f"no model is set, so {folder} learns nothing; what could be learned waits",
             f"Set learning.model in {home.settings} or in {file}.",
         )
+    if settings.model != CLIENT:
+        chosen(settings, environ)
 
 
 def _wait(

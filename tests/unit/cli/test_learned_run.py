@@ -105,6 +105,14 @@ def test_run_that_fails_says_why_and_when_it_is_tried_again(
     assert "does not take the key (HTTP 401)" in doctor
 
 
+def test_run_without_the_key_is_one_clear_line(home: Home, model: ScriptedModel) -> None:
+    """At once, and nothing is noted as a failure."""
+    talk(home, SAID)
+    wrong = error(run(home, "learned", "run", "scout"))
+    assert wrong.message == "learning.key_from: the environment has no LEARNER_KEY"
+    assert "failed" not in run(home, "learned", "status", "scout").stdout
+
+
 def test_run_without_a_model_is_refused(home: Home) -> None:
     """It says where to set one; what could be learned waits. The same where learning is off."""
     wrong = error(run(home, "learned", "run", "scout"))
