@@ -130,7 +130,7 @@ def test_run_waits_for_the_worker_that_is_at_it(home: Home, model: ScriptedModel
     waits = threading.Event()
     told: list[Told] = []
     with ThreadPoolExecutor(1) as other, seat(home, 1):
-        ran = other.submit(run_now, home, {}, "scout", told.append, waits.set)
+        ran = other.submit(run_now, home, {"LEARNER_KEY": "k"}, "scout", told.append, waits.set)
         assert waits.wait(20)
         with opened(home) as learning:
             wanted = learning.books.wanted()
