@@ -17,6 +17,9 @@ from pannier.learning.memoryfile import BOM, Heading, Line, Memory, blank, headi
 _REMOVED = "…"
 """In the place of a lesson that goes, where a person wrote something below it."""
 
+_MOST_TRIED = 500
+"""Lines before which a new section is tried, in a file that leaves no better place for it."""
+
 _T = TypeVar("_T")
 
 
@@ -116,7 +119,8 @@ def _new_section(memory: Memory, section: str, item: str) -> Iterator[tuple[int,
     # At its end something is open, such as a code block: then further up, between other things.
     borders = {h.first for h in memory.headings if h.level > 1}
     borders |= {h.last for h in memory.headings} | {x.end for x in memory.marked}
-    for at in (*sorted(borders, reverse=True), memory.start):
+    anywhere = range(len(memory.lines), memory.start, -1)[:_MOST_TRIED]
+    for at in (*sorted(borders, reverse=True), memory.start, *anywhere):
         yield at, ["", *lines, ""]
 
 

@@ -189,6 +189,14 @@ def test_where_something_is_not_closed_there_is_a_place_all_the_same(end: str) -
     assert alone.text.endswith(end)
 
 
+def test_a_new_section_takes_no_code_of_a_persons_into_its_list() -> None:
+    """Nor does what is indented behind it become a part of the lesson."""
+    for text in ("\t- code ^aaaaaab\n```", "## A\n  title\n=\n"):
+        new = memoryedits.add(parse(text), "bbbbbb1", "Tea.", "A")
+        assert list(new.lessons) == ["bbbbbb1"]
+        assert new.lessons["bbbbbb1"].alone
+
+
 def test_line_endings_stay_what_they_are() -> None:
     """CRLF, a byte order mark, and no newline at the end."""
     text = "\ufeff" + FILE.replace("\n", "\r\n").removesuffix("\r\n")
