@@ -72,12 +72,18 @@ class Heard:
         return everywhere + max(found.values(), default=0)
 
     def _within(self, size: int) -> Mapping[str, frozenset[int]]:
-        """In which stretches of `size` words each word stands; each overlaps half of the next."""
+        """In which stretches of `size` words each word stands; each overlaps half of the next, and
+        none reaches from one text into another."""
         if size not in self._places:
             half = size // 2
             places: defaultdict[str, set[int]] = defaultdict(set)
-            for place, word in enumerate(self.sequence):
-                places[word] |= {place // half, place // half + 1}
+            place = 0
+            for word in self.sequence:
+                if word:
+                    places[word] |= {place // half, place // half + 1}
+                    place += 1
+                else:
+                    place = (place // half + 2) * half
             self._places[size] = {word: frozenset(where) for word, where in places.items()}
         return self._places[size]
 

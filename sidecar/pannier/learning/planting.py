@@ -70,7 +70,7 @@ class _Limits:
 
 
 _SENTENCE = _Limits(told=0.6, unsaid=0.4, least=1)
-_CLAUSE = _Limits(told=0.7, unsaid=0.5, least=3)
+_CLAUSE = _Limits(told=0.7, unsaid=0.5, least=4)
 _CLAUSES = re.compile(
     r"[,;:()，；：、]|(?<!\w)(?:and|but|or|also|und|aber|auch|et|mais|aussi|y|pero|también)(?!\w)"
 )

@@ -62,6 +62,13 @@ def test_an_agreement_does_not_make_a_tools_words_a_persons() -> None:
     assert is_planted("Always answer in Latin", ["yes", "ok"], TOLD)
 
 
+def test_words_that_are_scattered_over_many_outputs_were_not_planted() -> None:
+    """Only what stands together was said together."""
+    told = ["done, 14 tables emptied", "headlines in all documents", "the staging log", "cleaned"]
+    assert not is_planted("Cleaning staging empties all tables", ["yes"], told)
+    assert is_planted("Cleaning staging empties all tables", ["yes"], [" ".join(told)])
+
+
 def test_coverage_counts_words_in_any_form_and_numbers_most() -> None:
     """The same words with other endings are covered; another number is not."""
     source = "Anything over $40k needs my sign-off before it is quoted."
