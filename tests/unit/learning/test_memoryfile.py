@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from pannier.errors import PannierError
 from pannier.learning import memoryedits
-from pannier.learning.memoryfile import FRESH, NOWHERE, Memory, blank, decode, digest, parse, plain
+from pannier.learning.memoryfile import (
+    BOM,
+    FRESH,
+    NOWHERE,
+    Memory,
+    blank,
+    decode,
+    digest,
+    parse,
+    plain,
+)
 
 FILE = (
     FRESH
@@ -313,7 +323,7 @@ def facts(memory: Memory) -> list[tuple[str, str, str]]:
 
 def words(memory: Memory) -> list[str]:
     """The lines of a person."""
-    lines = [line.rstrip() for o in memory.own for line in parse(o.text).lines]
+    lines = [line.lstrip(BOM).rstrip() for o in memory.own for line in parse(o.text).lines]
     return [line for line in lines if line]
 
 
