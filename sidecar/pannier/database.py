@@ -9,14 +9,13 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pannier import safefs
 from pannier.errors import PannierError, reason
 from pannier.paths import MARKER, Home
-from pannier.safefs.beneath import like_folder
 
 VARIABLES = {
     "threads.db": "PANNIER_THREADS_DB_PATH",
@@ -195,14 +194,18 @@ def _hint(error: sqlite3.DatabaseError) -> str:
 def _make(path: Path) -> None:
     """For the owner alone. As root, for the owner of the folder."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with safefs.open_directory(path.parent) as folder:
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-        file = os.open(path.name, flags, 0o600, dir_fd=folder)
-        try:
-            if os.fstat(file).st_size == 0:
-                like_folder(file, folder)
-        finally:
-            os.close(file)
+    make_file(path)
+
+
+def make_file(path: Path) -> None:
+    """An empty file, unless there is one.
+
+    That one is not even opened: to close it would end all locks that this process has there by
+    other connections (fcntl(2)), and SQLite's log would be taken away below them.
+    """
+    if not os.path.lexists(path):
+        with suppress(FileExistsError):
+            safefs.write(path.parent, path.name, b"", replace=False, mode=0o600)
 
 
 # ------------------------------------------------------------------------------------------- forms

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -60,6 +61,8 @@ def process(do: Callable[[], object]) -> int:
         try:
             do()
             status = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(status)
     return child

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,3 +87,21 @@ def test_a_path_of_the_person_s_home_is_found_there(
     monkeypatch.setenv("HOME", str(tmp_path))
     opened(home, "~/said.db")
     assert (tmp_path / "said.db").is_file()
+
+
+def test_another_connection_of_the_process_ends_no_lock(tmp_path: Path) -> None:
+    """To open a file and to close it ends the process's locks there (fcntl(2)): then a second
+    process that closes the database takes away the log below the first one."""
+    file = tmp_path / "things.db"
+    first = connect(file, write=True, migrations=MIGRATIONS)
+    first.execute("CREATE TABLE said (what TEXT)")
+    connect(file, write=True, migrations=MIGRATIONS).close()
+    reads = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1])"
+    reads += "; db.execute('SELECT * FROM said').fetchall(); db.close()"
+    subprocess.run([sys.executable, "-c", reads, file], check=True)
+    first.execute("INSERT INTO said VALUES ('hello')")
+    assert file.with_name("things.db-wal").exists()
+    with sqlite3.connect(file) as second:
+        assert second.execute("SELECT what FROM said").fetchall() == [("hello",)]
+    second.close()
+    first.close()

@@ -29,9 +29,10 @@ from dbos import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
+from pannier.database import make_file
 from pannier.errors import PannierError, described
 from pannier.learning.means import Json, Step
-from pannier.learning.recorded import FILE, make_file, schema_of, unusable
+from pannier.learning.recorded import FILE, schema_of, unusable
 from pannier.learning.working import Busy
 from pannier.paths import Home
 
@@ -257,7 +258,8 @@ def _config(home: Home, url: str | None, executor: str) -> DBOSConfig:
         "use_listen_notify": False,
     }
     if url is None:
-        make_file(home)
+        home.state.mkdir(mode=0o700, exist_ok=True)
+        make_file(home.state / FILE)
         config["system_database_url"] = f"sqlite:///{(home.state / FILE).absolute()}"
         config["db_engine_kwargs"] = {"connect_args": {"factory": _Thorough}}
     else:

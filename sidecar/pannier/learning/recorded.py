@@ -6,7 +6,6 @@ needed here.
 
 from __future__ import annotations
 
-import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,6 @@ from pannier import safefs
 from pannier.database import in_words
 from pannier.errors import PannierError
 from pannier.paths import Home
-from pannier.safefs.beneath import like_folder
 from pannier.settings.learning import HomeLearning
 
 FILE = "learning-steps.db"
@@ -40,18 +38,6 @@ def database_url(settings: HomeLearning, environ: Mapping[str, str]) -> str | No
             f"export {settings.database_from}=postgresql://user:password@host/database",
         )
     return url
-
-
-def make_file(home: Home) -> None:
-    """For the owner alone. As root, for the owner of the folder."""
-    home.state.mkdir(mode=0o700, exist_ok=True)
-    with safefs.open_directory(home.state) as folder:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(FILE, flags, 0o600, dir_fd=folder)
-        try:
-            like_folder(file, folder)
-        finally:
-            os.close(file)
 
 
 def schema_of(home: Home) -> str:
