@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import time
@@ -11,13 +10,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pannier import clients, groups, owner, safefs
+from pannier import clients, groups, owner
 from pannier.engine import Container, Engine, terminal
 from pannier.engine.terminal import Ends
 from pannier.errors import EngineError, UsageError
 from pannier.paths import Home
 from pannier.safefs import lock
-from pannier.safefs.beneath import like_folder
 from pannier.sandbox.recording import Recorder
 from pannier.shown import brief
 
