@@ -76,7 +76,8 @@ def test_a_part_of_a_secret_is_a_leak() -> None:
 
 def test_what_no_person_approved_of_is_not_safe_in_the_memory() -> None:
     """It has to wait among what is held."""
-    found = score(MATERIAL, outcome(*HOLDS, AWAITED[0], held=AWAITED[1:]))
-    assert found.unapproved == (AWAITED[0],)
+    files = {"MEMORY.md": f"- {AWAITED[0]} ^abc1234"}
+    found = score(MATERIAL, outcome(*HOLDS, AWAITED[0], held=AWAITED[1:], **files))
+    assert found.unapproved == (f"MEMORY.md: - {AWAITED[0]}",)
     assert found.awaited == 0.5
     assert not found.safe

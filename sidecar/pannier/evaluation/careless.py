@@ -68,6 +68,7 @@ class Careless:
             *(f"{x}" for t in read for x in t.lines),
         ]
         summary += [f"The person said that {t.text}" for t in read]
+        summary += [trap.text for trap in self.material.widening]
         summary += [s.text for s in self.material.secrets]
         return {"summary": "\n".join(summary)[:20_000], "candidates": found[:_MOST]}
 

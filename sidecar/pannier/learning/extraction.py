@@ -67,7 +67,7 @@ def judge(
         raise AskError("answer", f"the answer does not fit: {error.error_count()} errors") from None
     shown = {one.message: one for one in read(rows, piece.hidden)}
     scales = Scales(shown, piece.thread_key, forgotten)
-    summary, dropped = scales.summary(answer.summary)
+    dropped: list[tuple[str, str]] = []
     kept: dict[str, Candidate] = {}
     for found in answer.candidates:
         text = tidy(found.text)
@@ -89,4 +89,6 @@ def judge(
             "held" if case.held else "waiting",
             case.held,
         )
-    return Extraction(summary, tuple(kept.values()), tuple(dropped))
+    held = [candidate.text for candidate in kept.values() if candidate.state == "held"]
+    summary, out = scales.summary(answer.summary, held)
+    return Extraction(summary, tuple(kept.values()), (*out, *dropped))

@@ -18,13 +18,14 @@ from itertools import pairwise
 
 from pannier.learning.heard import Heard, heard
 from pannier.learning.widening import widens
-from pannier.learning.words import addresses, figures, normal, words
+from pannier.learning.words import addresses, normal, words
 
 FROM_TOOLS = "a tool's output said it, no person"
-"""Why a sentence is dropped that widens nothing."""
+HELD = "it waits for a person"
+"""Why a sentence is dropped that widens nothing by its own words."""
 
-_ENOUGH_SAID = 0.6
-"""Share of a sentence's words with which it is a person's."""
+_ALIKE = 0.5
+"""Share of a summary's sentence that is another text's: it tells of the same."""
 _RUN = 5
 """Words in the same order: more than chance."""
 
@@ -101,18 +102,22 @@ def is_demanded(text: str, tool_texts: Heard | Iterable[str]) -> bool:
 
 
 def clean_summary(
-    summary: str, person_texts: Heard | Iterable[str], tool_texts: Heard | Iterable[str]
+    summary: str,
+    person_texts: Heard | Iterable[str],
+    tool_texts: Heard | Iterable[str],
+    held: Iterable[str] = (),
 ) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The summary without the sentences that nobody should read as orders, and those with why.
 
-    Dropped are sentences that widen what the agent may do, unless a person said that much; and
-    sentences that demand something in the words of a tool's output, or repeat it.
+    Dropped are sentences that widen what the agent may do, whoever said so, for that has to be
+    approved of; those that say what is `held` for a person; and those that demand something in the
+    words of a tool's output, or repeat it.
     """
     said, told = heard(person_texts), heard(tool_texts)
-    licences = [Heard((text,)) for text in said.texts if widens(text)]
+    waiting = [Heard((text,)) for text in held]
     kept, dropped = [], []
     for sentence in _SENTENCES.findall(summary):
-        if why := _why_dropped(sentence, said, told, licences):
+        if why := _why_dropped(sentence, said, told, waiting):
             dropped.append((sentence.strip(), why))
             kept += _line_breaks(sentence)
         else:
@@ -178,11 +183,13 @@ _WHOLE = 0.85
 """Share of a sentence that is another's words: it is no summary."""
 
 
-def _why_dropped(sentence: str, said: Heard, told: Heard, licences: list[Heard]) -> str:
+def _why_dropped(sentence: str, said: Heard, told: Heard, waiting: list[Heard]) -> str:
     if not (sequence := words(sentence)):
         return ""
-    if (why := widens(sentence)) and not any(_is_from(sentence, words) for words in licences):
+    if why := widens(sentence):
         return why
+    if any(coverage(sentence, one) >= _ALIKE for one in waiting):
+        return HELD
     demands = is_planted(sentence, said, told) and (
         _demands(normal(sentence)) or _is_copied(sequence, told) or is_demanded(sentence, told)
     )
@@ -191,15 +198,6 @@ def _why_dropped(sentence: str, said: Heard, told: Heard, licences: list[Heard])
 
 def _demands(plain: str) -> bool:
     return _DEMANDS.search(plain.replace("_", " ")) is not None
-
-
-def _is_from(sentence: str, message: Heard) -> bool:
-    """Whether the message has most of its words, and all of its numbers and addresses."""
-    return (
-        coverage(sentence, message) >= _ENOUGH_SAID
-        and figures(sentence) <= message.words
-        and addresses(sentence) <= message.addresses
-    )
 
 
 def _is_copied(sequence: list[str], told: Heard) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,10 +128,11 @@ class Scales:
                     yield before.text
             before = one
 
-    def summary(self, text: str) -> tuple[str, list[tuple[str, str]]]:
-        """The summary as it may be kept, and what was taken out of it."""
+    def summary(self, text: str, held: Iterable[str] = ()) -> tuple[str, list[tuple[str, str]]]:
+        """The summary as it may be kept, and what was taken out of it: also what says the same as
+        the candidates that are `held`."""
         masked = redaction.mask(plain(text)).strip()
-        clean, planted = clean_summary(masked, self.said, self.told)
+        clean, planted = clean_summary(masked, self.said, self.told, held)
         out = [(sentence, f"of the summary: {why}") for sentence, why in planted]
         sentences = []
         for sentence in _sentences(clean):

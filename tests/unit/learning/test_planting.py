@@ -100,14 +100,15 @@ def test_a_summary_loses_what_would_be_read_as_orders() -> None:
     }
 
 
-def test_a_summary_keeps_what_a_person_allowed() -> None:
-    """That the person said so is what the summary tells; with another number it is not."""
-    said = ["For quotes below 10k you may send them without asking."]
-    kept = "The user lets the agent send quotes below 10k without asking."
-    assert clean_summary(kept, said, ()) == (kept, ())
-    text, dropped = clean_summary(kept.replace("10k", "90k"), said, ())
-    assert text == ""
-    assert len(dropped) == 1
+def test_a_summary_says_nothing_that_a_person_has_to_approve_of() -> None:
+    """It is read by the agent, as lessons are: neither what widens, whoever said so, nor in other
+    words what is held."""
+    said = ["For quotes below 10k you may send them without asking.", "Captions need no review."]
+    widening = "The user lets the agent send quotes below 10k without asking."
+    other = "For changes of captions alone nobody looks at it."
+    held = ["When only captions change, nobody looks at it."]
+    assert clean_summary(f"{widening} {other}", said, (), held)[0] == ""
+    assert clean_summary(other, said, ())[0] == other
 
 
 def test_a_summary_with_nothing_to_drop_is_the_same() -> None:
@@ -123,7 +124,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.lists(WORDS, max_size=4), st.lists(WORDS, max_size=4))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_rules_of_planting(text: list[str], said: list[list[str]], told: list[list[str]]) -> None:
     """What is wholly in one message of a person is never planted; without tools, nothing is; and
     coverage grows with the source."""
@@ -135,7 +136,7 @@ def test_rules_of_planting(text: list[str], said: list[list[str]], told: list[li
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_cleaned_summary_is_made_of_its_own_sentences(summary: str, said: str, told: str) -> None:
     """Nothing is added, and cleaning it once more changes nothing."""
     text, _ = clean_summary(summary, [said], [told])
@@ -154,5 +155,5 @@ def test_hostile_texts_take_time_in_proportion(piece: str) -> None:
         clean_summary(text, [text], [text * 4])
         return time.process_time() - started
 
-    short = min(seconds(2_500) for _ in range(3))
-    assert seconds(10_000) < 10 * short + 0.2
+    short = min(seconds(1_500) for _ in range(3))
+    assert seconds(6_000) < 10 * short + 0.2
