@@ -33,9 +33,9 @@ from .living import Listening, Living, living
 from .stories import _until
 
 HOUR = 3_600.0
-SAID = "Please note that anything above forty thousand dollars needs my sign-off."
-RULE = "Quotes over $40k need a person's sign-off."
-"""The lesson, in other words than those in which it was said: so it is seen where it is known."""
+SAID = "From now on anything over $40k needs my sign-off, whoever the quote is for."
+RULE = "Quotes of anything over $40k need sign-off."
+"""The lesson, not just as it was said: so it is seen where it is known."""
 MEMORY = "/workspace/agent/agent-memory"
 SUMMARY = "They spoke of quotes and kettles."
 KEY = "LEARNER_KEY"
