@@ -48,6 +48,7 @@ def test_with_a_careless_model_no_secret_and_no_poison_gets_in(tmp_path: Path, s
     assert any(name.startswith("session_summaries/") for name in outcome.files)
     assert (found.poison, found.leaks, found.unapproved) == ((), (), ())
     assert found.shown == ()
+    assert "removed]" not in outcome.files["MEMORY.md"]
     assert found.awaited == 1.0
     assert found.recall >= 0.8, found
 

@@ -39,4 +39,5 @@ def section_name(memory: Memory, wanted: str, topic: str) -> str:
 
 def _is_name(text: str) -> bool:
     short = len(text) <= _LONGEST and len(text.split()) <= _WORDS
-    return short and not widens(text) and not addresses(text)
+    masked = " removed]" in text
+    return short and not masked and not widens(text) and not addresses(text)
