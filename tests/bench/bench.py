@@ -22,6 +22,7 @@ from typing import Protocol
 
 import context
 import handover
+import learning
 import posttool
 import threads
 from rich.console import Console
@@ -108,6 +109,7 @@ def main() -> int:
             *command_rows(),
             *thread_rows(folder),
             *context_rows(folder),
+            *learning_rows(folder),
             *size_rows(folder),
         ]
     show(rows)
@@ -356,6 +358,55 @@ def context_rows(folder: Path) -> Iterator[Row]:
                 pairs=15,
                 allowed="1.2",
             )
+
+
+def learning_rows(folder: Path) -> Iterator[Row]:
+    """Learning costs few calls, a quiet daemon little, an edit few bytes."""
+    turns = f"{learning.TURNS:,} turns of {learning.THREADS} threads"
+    for visits, how in ((8, "8 in a row in the mean"), (1, "each in another one than the last")):
+        with console.status(f"learning from {turns}, {how}"):
+            often = learning.used(folder / f"often {visits}", 1, visits)
+            usual = learning.used(folder / f"usual {visits}", 5, visits)
+        for what, ours, theirs in (
+            ("model calls", usual.calls, often.calls),
+            ("tokens", usual.tokens, often.tokens),
+        ):
+            yield Row(
+                f"learning from {turns}, {how}: {what}",
+                "extraction after every turn",
+                f"{ours / theirs:.2f}",
+                f"{ours:,} / {theirs:,}",
+            )
+    with console.status("a daemon with 10 groups, one with 1,000"):
+        few = learning.daemon(folder / "ten", 10, 10, quiet=30.0)
+        many = learning.daemon(folder / "thousand", 1_000, 10, quiet=30.0)
+    daemon = "a daemon with 1,000 groups, 10 of them active: "
+    yield Row(
+        f"{daemon}processor while nothing happens",
+        "with 10 groups",
+        f"{many.cpu / max(few.cpu, 0.0001):.1f}",
+        f"{many.cpu * 100:.2f} / {few.cpu * 100:.2f} %",
+    )
+    yield Row(
+        f"{daemon}memory",
+        "with 10 groups",
+        f"{many.memory / few.memory:.2f}",
+        f"{many.memory / 1e6:.0f} / {few.memory / 1e6:.0f} MB",
+    )
+    yield Row(
+        f"{daemon}from the fifth turn to the question about it",
+        "with 10 groups",
+        f"{many.starts / few.starts:.2f}",
+        f"{many.starts:.1f} / {few.starts:.1f} s",
+    )
+    changed, whole = learning.changed(folder / "changed")
+    yield Row(
+        "bytes of MEMORY.md that change when a lesson is added to 100",
+        "all of its bytes",
+        f"{changed / whole:.4f}",
+        f"{changed} / {whole:,}",
+        "0.02",
+    )
 
 
 def size_rows(folder: Path) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
+from pannier.learning import aside
 from pannier.learning.asking import AskError
 from pannier.learning.extraction import judge, question
 from pannier.learning.means import Json, Means, Step, new_key, note_trouble, reply, report, trouble
@@ -22,8 +23,6 @@ from pannier.threads.learnable import Activity, activities, count_after
 from pannier.threads.queries import Store
 
 WORK = "extract"
-ASIDE = "aside:"
-"""Begins the name of what was set aside among the failures."""
 _OF_PIECE = ("answer", "refused", "too_long")
 """Troubles that another piece need not have."""
 _MOST_TOLD = 20
@@ -86,7 +85,10 @@ def _plan(means: Means, grp: str, counted: int = 0) -> Json:
         new = count_after(store, grp, before, settings.extract_after)
         if not more and not wanted and new < settings.extract_after:
             return nothing
-        found = plan(store, learning, grp, means.budget(grp, asker))
+        budget = means.budget(grp, asker)
+        found = [*plan(store, learning, grp, budget)]
+        if wanted and not more:
+            found += aside.again(store, learning, grp, budget)
         return {**nothing, "pieces": [one.as_data() for one in found], "counted": counted}
 
 
@@ -113,6 +115,7 @@ def _take(means: Means, piece: Piece, asked: Json, tally: _Tally) -> None:
             _note(learning, piece, trouble(error), asked["at"], tally)
             return
         learning.books.clear_tries(piece.grp, _name(piece))
+        learning.books.clear_tries(piece.grp, aside.name(piece))
         tally.threads.add(mark.name)
 
 
@@ -139,7 +142,10 @@ def _marked(
     if found.summary:
         summary, summarized = found.summary, asked["at"]
     mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
-    learning.add_extraction(piece.grp, piece.id, mark, found.candidates)
+    if aside.is_again(piece):
+        learning.add_late(piece.grp, piece.id, found.candidates)
+    else:
+        learning.add_extraction(piece.grp, piece.id, mark, found.candidates)
     tally.found += len(found.candidates)
     tally.held += sum(one.state == "held" for one in found.candidates)
     tally.dropped += found.dropped
@@ -148,28 +154,25 @@ def _marked(
 
 def _note(learning: Learning, piece: Piece, found: Json, at: float, tally: _Tally) -> None:
     """What a piece failed for; after several times it is set aside, and its thread goes on."""
-    tally.trouble, tally.at = found, at
-    tally.stopped.add(piece.thread_key)
     if found["kind"] not in _OF_PIECE:
+        tally.trouble, tally.at = found, at
         return
-    tried = note_trouble(learning, piece.grp, _name(piece), found, at)
-    if tried.count >= MOST_TRIES:
-        _set_aside(learning, piece, found, at)
+    if aside.is_again(piece):
+        aside.put_back(learning, piece, found, at)
         tally.aside.append(piece.name)
-        tally.trouble = None
-
-
-def _set_aside(learning: Learning, piece: Piece, found: Json, at: float) -> None:
-    with learning.transaction():
-        before = learning.thread_marks(piece.grp).get(piece.thread_key)
-        summary = (before.active, before.summary, before.summarized) if before else (0, "", 0.0)
-        mark = ThreadMark(piece.thread_key, piece.name, piece.upto, *summary)
-        if not learning.add_extraction(piece.grp, piece.id, mark, ()):
-            return
+        return
+    tally.stopped.add(piece.thread_key)
+    mark = learning.thread_marks(piece.grp).get(piece.thread_key)
+    is_aside = mark is not None and mark.upto >= piece.upto
+    if not is_aside:
+        tried = note_trouble(learning, piece.grp, _name(piece), found, at)
+        is_aside = tried.count >= MOST_TRIES
+    if is_aside:
+        aside.set_aside(learning, piece, found, at)
         learning.books.clear_tries(piece.grp, _name(piece))
-        where = f"{piece.name}, behind m{piece.after} and up to m{piece.upto}"
-        why = f"{where}, was set aside: {found['why']}"
-        note_trouble(learning, piece.grp, f"{ASIDE}{piece.id}", {**found, "why": why}, at)
+        tally.aside.append(piece.name)
+    else:
+        tally.trouble, tally.at = found, at
 
 
 def _finish(means: Means, grp: str, planned: Json, tally: _Tally) -> Json:

@@ -146,6 +146,18 @@ class Learning:
             candidates.insert(self.db, grp, piece, found)
         return True
 
+    def add_late(self, grp: str, piece: str, found: Sequence[Candidate]) -> bool:
+        """Store what was found in a piece behind which its thread was read already.
+
+        False: it is stored already; then nothing is.
+        """
+        query = "SELECT 1 FROM candidates WHERE grp = ? AND piece = ?"
+        with self.transaction():
+            if self.db.execute(query, (grp, piece)).fetchone():
+                return False
+            candidates.insert(self.db, grp, piece, found)
+        return True
+
     def finish_extraction(self, grp: str, counted: int) -> None:
         """The group's successful turns up to this one are counted."""
         with self.transaction():

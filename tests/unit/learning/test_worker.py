@@ -38,6 +38,11 @@ def tried(stage: Stage, grp: str = "scout") -> tuple[Try, ...]:
         return learning.books.tries(grp)
 
 
+def wish(stage: Stage) -> None:
+    with stage.learning() as learning:
+        learning.books.want("scout", "extract", stage.clock.at)
+
+
 class Broken:
     """A model that fails."""
 
@@ -185,10 +190,20 @@ def test_what_the_model_does_not_manage_is_set_aside_and_the_rest_goes_on(stage:
     stage.say("Quotes need two signatures.")
     rules(stage, 4)
     assert stage.work()[0].result["found"] == 5
-    asked = len(stage.model.asked)
+    asked = len(stage.model.of(ExtractionAnswer))
     stage.clock.at += 24 * HOUR
     stage.work()
-    assert len(stage.model.of(ExtractionAnswer)) + 1 >= asked
+    assert len(stage.model.of(ExtractionAnswer)) == asked
+    assert [one for one in tried(stage) if one.work.startswith("aside:")] == [aside]
+    wish(stage)
+    [told] = [one for one in stage.work() if one.work == "extract"]
+    assert told.result["aside"] == ["main"]
+    stage.model = Scripted(learns)
+    wish(stage)
+    [told] = [one for one in stage.work() if one.work == "extract"]
+    assert told.result["found"] == 1
+    assert "The poison is in this thread." in stage.texts()
+    assert tried(stage) == ()
 
 
 def test_a_wish_is_served_at_once_and_once(stage: Stage) -> None:
