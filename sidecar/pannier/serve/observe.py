@@ -62,6 +62,8 @@ class Observer:
         self._admitted: set[str] = set()
         self._kept: dict[str, Group] = {}
         self._learning = HomeLearning()
+        self._read_before: dict[str, tuple[str, Group]] = {}
+        """Groups, and how their settings files were then."""
 
     def facts(self, building: str) -> Facts:
         """Never raises for what a person or an engine can do. `building`: the tag being built."""
@@ -99,11 +101,17 @@ class Observer:
         self._kept = {**kept, **good}
 
     def _read(self, paths: GroupPaths) -> Group | str:
+        """A file that nobody wrote since is not read again."""
+        stamp, known = _state_of(paths.settings), self._read_before.get(paths.folder)
+        if known and known[0] == stamp and not paths.root.is_symlink():
+            return known[1]
+        self._read_before.pop(paths.folder, None)
         try:
             group = groups.get(self.home, paths.folder)
             clients.get(group.settings.client)
         except (PannierError, OSError) as error:
             return in_one_line(error)
+        self._read_before[paths.folder] = (stamp, group)
         return group
 
     def _read_home(self) -> tuple[dict[str, Group | str], str]:
