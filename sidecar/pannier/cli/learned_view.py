@@ -10,15 +10,15 @@ import click
 from pannier.cli.columns import columns
 from pannier.learned.data import moment
 from pannier.learned.deciding import Waiting
-from pannier.learned.overview import ASIDE, WORKS, Overview
+from pannier.learned.overview import Overview
 from pannier.learned.preview import Preview
 from pannier.learned.tracing import Origin, Trace
 from pannier.learned.wishing import Forgetting
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.memoryfile import text_of
-from pannier.learning.rows import Try
-from pannier.learning.schedule import Due
-from pannier.learning.telling import Told
+from pannier.learning.rows import ASIDE, Try
+from pannier.learning.schedule import WORKS, Due
+from pannier.learning.telling import NAMES, Told
 from pannier.shown import brief, shown
 
 _INDENT = "  "
@@ -104,13 +104,10 @@ def table(found: Sequence[Overview]) -> list[tuple[str, ...]]:
 
 def _next(due: Due) -> str:
     if due.work:
-        return f"{_WORKS[due.work]} is due"
+        return f"{NAMES[due.work]} is due"
     if not due.waits:
         return "-"
     return shown(due.waits) + (f", until {moment(due.at)}" if due.at else "")
-
-
-_WORKS = {"extract": "extraction", "consolidate": "consolidation"}
 
 
 def status(one: Overview) -> Iterator[str]:
@@ -143,13 +140,12 @@ def _of(used: int, most: int | None) -> str:
 
 
 def _failure(tried: Try) -> Iterator[str]:
-    work = tried.work.partition(":")[0]
-    if work == ASIDE:
+    if tried.work.startswith(ASIDE):
         yield _row("set aside", shown(tried.why))
-    elif work in WORKS:
+    elif tried.work in WORKS:
         times = "once" if tried.count == 1 else f"{tried.count} times"
         until = f"again at {moment(tried.not_before)}"
-        yield _row("failed", f"{work} ({times}; {until}): {shown(tried.why)}")
+        yield _row("failed", f"{tried.work} ({times}; {until}): {shown(tried.why)}")
 
 
 # --------------------------------------------------------------------------------------------- why

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from pannier import groups
 from pannier.errors import PannierError, UsageError
-from pannier.learned import tracing, written
+from pannier.learned import tracing
 from pannier.learned.data import timestamp
 from pannier.learned.tracing import Origin
 from pannier.learning import approval, publishing
+from pannier.learning.folder import memory_text
 from pannier.learning.merge import Merge
 from pannier.learning.rows import Proposal
 from pannier.learning.store import Learning, learning_file, open_learning
@@ -114,7 +115,7 @@ def waiting(home: Home, environ: Mapping[str, str], folder: str) -> Waiting:
 
 def _change(home: Home, folder: str, proposal: Proposal) -> Change:
     merge = publishing.of_proposal(proposal)
-    return Change(f"p{proposal.id}", proposal.made, merge, written.memory(home, folder))
+    return Change(f"p{proposal.id}", proposal.made, merge, memory_text(home, folder))
 
 
 def decide(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from pannier import groups
 from pannier.errors import PannierError
 from pannier.learned.data import timestamp
+from pannier.learning.budget import day_of
 from pannier.learning.rows import Report, Spent, Try
 from pannier.learning.schedule import Due, Standing, in_words
 from pannier.learning.standing import standings
@@ -18,11 +18,6 @@ from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file
-
-WORKS = ("extract", "consolidate")
-ASIDE = "aside"
-"""Begins the name of what was set aside, among the failures; what a single piece failed for begins
-otherwise, and is told once it is set aside."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,6 @@ def _overview(folder: str, standing: Standing, learning: Learning, now: float) -
     extraction, consolidation = in_words(standing, now)
     lessons = learning.lessons(folder)
     proposal = learning.proposal(folder)
-    day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
     return Overview(
         group=folder,
         settings=standing.settings,
@@ -136,7 +130,7 @@ def _overview(folder: str, standing: Standing, learning: Learning, now: float) -
         held=len(learning.candidates(folder, ("held",))),
         lessons=len(lessons),
         changed=max((one.changed for one in lessons), default=0.0),
-        today=learning.books.spent(day).get(folder, Spent()),
+        today=learning.books.spent(day_of(now)).get(folder, Spent()),
         proposal=proposal.id if proposal and proposal.state == "waiting" else 0,
         tries=learning.books.tries(folder),
         reports=learning.books.reports(folder, 5),

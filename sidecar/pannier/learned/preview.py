@@ -8,10 +8,10 @@ from typing import Any
 
 from pannier import groups
 from pannier.learned.means import means
-from pannier.learned.written import memory
 from pannier.learning.asking import Asker, AskError, Question
 from pannier.learning.consolidation import question as merging
 from pannier.learning.extraction import question as reading
+from pannier.learning.folder import memory_text
 from pannier.learning.means import Means
 from pannier.learning.pieces import plan, rows_of
 from pannier.paths import Home
@@ -71,7 +71,7 @@ def preview(home: Home, environ: Mapping[str, str], folder: str) -> Preview:
     groups.get(home, folder)
     made = means(home, environ)
     asker, why = _asker(made, folder)
-    budget = made.budget(folder, asker) if asker else made.window_for(folder) // 2
+    budget = made.budget(folder, asker)
     with made.threads() as store, made.learning() as learning:
         found: dict[str, Part] = {}
         for piece in plan(store, learning, folder, budget):
@@ -86,7 +86,7 @@ def preview(home: Home, environ: Mapping[str, str], folder: str) -> Preview:
             )
         waiting = learning.candidates(folder, ("waiting",))
         lessons = learning.lessons(folder)
-        asked = merging(memory(home, folder), lessons, waiting, budget)[0] if waiting else None
+        asked = merging(memory_text(home, folder), lessons, waiting, budget)[0] if waiting else None
     name = asker.name if asker else ""
     return Preview(folder, name, why, tuple(found.values()), len(waiting), _tokens(asked))
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from pannier.errors import PannierError, UsageError
 from pannier.learned.drawing import draw
-from pannier.learned.overview import WORKS, settings_of
+from pannier.learned.overview import settings_of
 from pannier.learning.choosing import chosen
+from pannier.learning.schedule import WORKS
 from pannier.learning.store import learning_file, open_learning
 from pannier.learning.telling import Told
 from pannier.learning.working import Busy

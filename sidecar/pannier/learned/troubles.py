@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from pannier.findings import Finding, Level
 from pannier.learned import written
 from pannier.learned.data import moment
-from pannier.learned.overview import ASIDE, WORKS, Overview, overviews, readable
+from pannier.learned.overview import Overview, overviews, readable
 from pannier.learning.asking import AskError
 from pannier.learning.choosing import chosen
+from pannier.learning.rows import ASIDE
+from pannier.learning.schedule import WORKS
 from pannier.paths import GroupPaths, Home
 from pannier.settings import CLIENT
 from pannier.shown import shown
@@ -71,17 +73,16 @@ def _model(one: Overview, environ: Mapping[str, str]) -> Iterator[Finding]:
 def _failures(one: Overview) -> Iterator[Finding]:
     again = f"At once: pannier learned run {one.group}"
     for tried in one.tries:
-        work = tried.work.partition(":")[0]
-        if work == ASIDE:
+        if tried.work.startswith(ASIDE):
             message = f"a part of a thread was left out of learning: {shown(tried.why)}"
             yield Finding("problem", one.group, message, again)
-        elif work in WORKS:
+        elif tried.work in WORKS:
             times = "once" if tried.count == 1 else f"{tried.count} times"
             yield Finding(
                 "note" if tried.kind in _PASSING else "problem",
                 one.group,
-                f"learning ({work}) waits until {moment(tried.not_before)} UTC, tried {times}: "
-                f"{shown(tried.why)}",
+                f"learning ({tried.work}) waits until {moment(tried.not_before)} UTC, "
+                f"tried {times}: {shown(tried.why)}",
                 again,
             )
 

@@ -28,7 +28,7 @@ def reject(learning: Learning, grp: str, id: str, now: float) -> Candidate:
         found = _held(learning, grp, id)
         learning.set_state(id, "left", why=REJECTED)
         messages = [proof.message for proof in found.evidence]
-        learning.remember_forgotten(grp, forgotten.marks([found.text], messages, now))
+        learning.remember_forgotten(grp, forgotten.tombstones([found.text], messages, now))
     return found
 
 

@@ -8,13 +8,11 @@ from itertools import takewhile
 
 from pannier.learning.means import Json, note_trouble
 from pannier.learning.pieces import Piece, new_rows, split
-from pannier.learning.rows import ThreadMark
+from pannier.learning.rows import ASIDE, ThreadMark
 from pannier.learning.store import Learning
 from pannier.threads.queries import Store
 from pannier.threads.rows import MessageRow
 
-ASIDE = "aside:"
-"""Begins the name of what was set aside, among the failures."""
 _AGAIN = "again-"
 """Begins the id of a piece that is read again."""
 

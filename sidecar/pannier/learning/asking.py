@@ -9,6 +9,13 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from pannier.errors import PannierError
+from pannier.learning.wire import wire_schema
+from pannier_hook.estimate import estimate
+
+SECONDS = 900.0
+"""No call takes longer: a model on a small machine reads a long question for minutes."""
+WINDOW = 128_000
+"""Tokens that fit into one call of a model about which nothing is known."""
 
 Trouble = Literal["unset", "key", "limit", "rate", "down", "refused", "answer", "too_long"]
 """`unset`: no model is set; `key`: it wants another key; `limit`: the day's budget is used up;
@@ -39,6 +46,12 @@ class Reply:
     input: int
     output: int
     model: str = ""
+
+
+def asked_tokens(question: Question) -> int:
+    """What a question comes to, by estimate."""
+    schema = str(wire_schema(question.answer))
+    return estimate(question.instructions) + estimate(question.data) + estimate(schema)
 
 
 class Asker(Protocol):

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from pannier.errors import PannierError
-from pannier.learning.asking import Asker, AskError, Question, Reply
-from pannier.learning.langchain_asker import asked_tokens
+from pannier.learning.asking import Asker, AskError, Question, Reply, asked_tokens
 from pannier.learning.rows import Spent
+from pannier.learning.schedule import next_day
 from pannier.learning.store import Learning
 from pannier.settings.learning import Budget
 
@@ -21,12 +21,6 @@ from pannier.settings.learning import Budget
 def day_of(at: float) -> str:
     """The day (UTC) of a time in seconds since 1970: YYYY-MM-DD."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-
-
-def next_day(at: float) -> datetime:
-    """When the next day (UTC) begins."""
-    midnight = datetime.fromtimestamp(at, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight + timedelta(days=1)
 
 
 def refusal(
@@ -48,11 +42,12 @@ def refusal(
     ):
         if what := _over(budget, has, tokens):
             until = next_day(at)
+            when = datetime.fromtimestamp(until, UTC)
             return AskError(
                 "limit",
-                f"{who}: {what}; it goes on at {until:%Y-%m-%d %H:%M} UTC",
+                f"{who}: {what}; it goes on at {when:%Y-%m-%d %H:%M} UTC",
                 f"More is allowed by {where}.",
-                after=until.timestamp() - at,
+                after=until - at,
             )
     return None
 
@@ -79,7 +74,7 @@ class Budgeted:
     grp: str
     own: Budget
     home: Budget
-    books: Callable[[], AbstractContextManager[Learning]]
+    learning: Callable[[], AbstractContextManager[Learning]]
     """Opens what was learned, for writing. It is not held while the model thinks."""
     time: Callable[[], float]
     """Seconds since 1970."""
@@ -96,7 +91,7 @@ class Budgeted:
         """Ask once, if there is enough left. Raises AskError."""
         at = self.time()
         taken = Spent(1, asked_tokens(question), question.most)
-        with self.books() as learning, learning.transaction():
+        with self.learning() as learning, learning.transaction():
             spent = learning.books.spent(day_of(at))
             why = refusal(self.grp, self.own, self.home, spent, taken.tokens, at)
             if why is not None:
@@ -112,7 +107,7 @@ class Budgeted:
 
     def _settle(self, at: float, taken: Spent, read: int, made: int) -> None:
         # The answer is worth more than the books: what was taken stays taken.
-        with suppress(PannierError), self.books() as learning:
+        with suppress(PannierError), self.learning() as learning:
             self._spend(learning, at, Spent(0, read - taken.input, made - taken.output))
 
     def _spend(self, learning: Learning, at: float, use: Spent) -> None:

@@ -39,20 +39,6 @@ def one(db: sqlite3.Connection, grp: str, id: str) -> Candidate | None:
     return next(iter(_all(db, "grp = ? AND id = ?", (grp, id))), None)
 
 
-def of_lesson(db: sqlite3.Connection, grp: str, lesson: str) -> tuple[Candidate, ...]:
-    """What was merged into a lesson."""
-    return _all(db, "grp = ? AND lesson = ?", (grp, lesson))
-
-
-def of_messages(db: sqlite3.Connection, grp: str, messages: Iterable[int]) -> tuple[Candidate, ...]:
-    """Those that one of these messages proves."""
-    found = set[str]()
-    for message in messages:
-        query = "SELECT candidate FROM evidence WHERE message = ?"
-        found.update(id for (id,) in db.execute(query, (message,)))
-    return tuple(c for id in sorted(found) if (c := one(db, grp, id)) is not None)
-
-
 def _all(db: sqlite3.Connection, where: str, values: Sequence[object]) -> tuple[Candidate, ...]:
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM candidates WHERE {where} ORDER BY found, id", values

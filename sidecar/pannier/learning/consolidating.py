@@ -115,7 +115,7 @@ def _decided(means: Means, learning: Learning, grp: str, asked: Json) -> Decided
         past=learning.lessons(grp, gone=True),
         edited=asked["edited"],
         now=asked["at"],
-        share=share_of(asked.get("budget") or means.window_for(grp) // 2),
+        share=share_of(asked.get("budget") or means.budget(grp)),
     )
     if "reply" not in asked:
         return Decided(refresh(situation))

@@ -21,7 +21,7 @@ from pannier.learning.draft import Draft, Situation, joined
 from pannier.learning.grounds import UNRELATED, UNSAID, Refused
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.memoryedits import add, revise
-from pannier.learning.memoryfile import plain, text_of
+from pannier.learning.memoryfile import escaped, text_of
 from pannier.learning.merge import ONCE_MORE, Change, Merge, Taken
 from pannier.learning.naming import lesson_id, section_name
 from pannier.shown import brief
@@ -256,7 +256,7 @@ def _text(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return plain(redaction.mask(text))
+    return escaped(redaction.mask(text))
 
 
 def _shortened(lesson: Lesson, text: str) -> str:

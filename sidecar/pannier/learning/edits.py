@@ -46,6 +46,4 @@ class Edits:
         )
 
     def _read(self, grp: str, stamp: _Stamp) -> tuple[_Stamp, str]:
-        with folder.opened(self.home, grp) as there:
-            text = there.text(folder.MEMORY) if there is not None else ""
-        return stamp, digest(text)
+        return stamp, digest(folder.memory_text(self.home, grp))

@@ -107,6 +107,12 @@ def opened(home: Home, grp: str, *, create: bool = False) -> Iterator[Folder | N
         yield None if root is None else Folder(home, grp, root)
 
 
+def memory_text(home: Home, grp: str) -> str:
+    """What MEMORY.md says; "" where there is none. Raises PannierError."""
+    with opened(home, grp) as folder:
+        return "" if folder is None else folder.text(MEMORY)
+
+
 @contextmanager
 def _in_words() -> Iterator[None]:
     try:

@@ -17,7 +17,7 @@ from pannier.learning.lessons import Candidate
 from pannier.learning.memoryedits import remove
 from pannier.learning.memoryfile import digest, parse
 from pannier.learning.store import Learning, learning_file, open_learning
-from pannier.learning.wishes import EXTRACT, Known, Plan, Wish, plan, retells
+from pannier.learning.wishes import Known, Plan, Wish, plan, retells
 from pannier.learning.working import only_one
 from pannier.paths import Home
 from pannier.threads.learnable import deleted_threads
@@ -55,7 +55,7 @@ def forget(place: Place, wish: Wish, now: float) -> Plan:
         publishing.finish(place.home, learning, place.grp, now)
         found = plan(_known(place, learning), wish, now)
         with learning.transaction():
-            learning.remember_forgotten(place.grp, found.marks)
+            learning.remember_forgotten(place.grp, found.tombstones)
             if not found.is_empty:
                 learning.unstage(place.grp)
         recorded.forget(place.home, place.url, place.grp)
@@ -90,7 +90,7 @@ def sweep(place: Place, store: Store, now: float) -> bool:
             learning.books.drop_reports(
                 report.id
                 for report in learning.books.reports(place.grp)
-                if report.work == EXTRACT or retells(report, texts, ids)
+                if report.work == "extract" or retells(report, texts, ids)
             )
             candidates.remove(learning.db, ids)
             for key in gone:
@@ -114,8 +114,7 @@ def _left_over(
 
 
 def _known(place: Place, learning: Learning) -> Known:
-    with folder.opened(place.home, place.grp) as there:
-        memory = parse(there.text(MEMORY) if there is not None else "")
+    memory = parse(folder.memory_text(place.home, place.grp))
     return Known(
         lessons=(*learning.lessons(place.grp), *learning.lessons(place.grp, gone=True)),
         candidates=learning.candidates(place.grp),

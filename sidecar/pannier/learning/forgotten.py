@@ -34,7 +34,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Mark:
+class Tombstone:
     """One row of what is forgotten."""
 
     what: What
@@ -55,23 +55,23 @@ class Forgotten:
     """From the first up to before the second."""
 
     @classmethod
-    def of(cls, marks: Iterable[Mark]) -> Forgotten:
-        """Put together from its marks."""
+    def of(cls, tombstones: Iterable[Tombstone]) -> Forgotten:
+        """Put together from its tombstones."""
         texts: dict[bytes, float] = {}
         words: dict[frozenset[bytes], float] = {}
         messages = set[bytes]()
         threads: dict[str, int] = {}
         times: list[tuple[int, int]] = []
-        for mark in marks:
-            if mark.what == "text":
-                texts[mark.digest] = mark.at
-            elif mark.what == "words":
-                words[_apart(mark.digest)] = mark.at
-            elif mark.what == "message":
-                messages.add(mark.digest)
+        for one in tombstones:
+            if one.what == "text":
+                texts[one.digest] = one.at
+            elif one.what == "words":
+                words[_apart(one.digest)] = one.at
+            elif one.what == "message":
+                messages.add(one.digest)
             else:
-                first, second = mark.digest.decode().split()
-                if mark.what == "thread":
+                first, second = one.digest.decode().split()
+                if one.what == "thread":
                     threads[first] = max(int(second), threads.get(first, 0))
                 else:
                     times.append((int(first), int(second)))
@@ -133,25 +133,25 @@ def holds(text: str, part: str) -> bool:
     return bool(words) and f" {words} " in f" {_normal(text)} "
 
 
-def marks(texts: Iterable[str], messages: Iterable[int], at: float) -> tuple[Mark, ...]:
+def tombstones(texts: Iterable[str], messages: Iterable[int], at: float) -> tuple[Tombstone, ...]:
     """By which these texts, and what these messages prove, do not come back."""
-    found: list[Mark] = []
+    found: list[Tombstone] = []
     for text in texts:
-        found.append(Mark("text", _digest(_normal(text)), at))
+        found.append(Tombstone("text", _digest(_normal(text)), at))
         if words := _hashed(text):
-            found.append(Mark("words", b"".join(sorted(words)), at))
-    found += (Mark("message", _digest(str(message)), at) for message in messages)
+            found.append(Tombstone("words", b"".join(sorted(words)), at))
+    found += (Tombstone("message", _digest(str(message)), at) for message in messages)
     return tuple(found)
 
 
-def thread_mark(thread: str, upto: int, at: float) -> Mark:
+def thread_tombstone(thread: str, upto: int, at: float) -> Tombstone:
     """By which a thread is forgotten up to this message."""
-    return Mark("thread", f"{thread} {upto}".encode(), at)
+    return Tombstone("thread", f"{thread} {upto}".encode(), at)
 
 
-def time_mark(begin: int, end: int, at: float) -> Mark:
+def time_tombstone(begin: int, end: int, at: float) -> Tombstone:
     """By which all is forgotten that was said in this time."""
-    return Mark("time", f"{begin} {end}".encode(), at)
+    return Tombstone("time", f"{begin} {end}".encode(), at)
 
 
 def _are_near(forgotten: frozenset[bytes], here: frozenset[bytes]) -> bool:

@@ -10,12 +10,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pannier.learning.lessons import FROM_PERSONS, Candidate, Kind, Lesson, Source
+from pannier.learning.lessons import (
+    FROM_PERSONS,
+    STRONGEST_FIRST,
+    Candidate,
+    Kind,
+    Lesson,
+    Source,
+)
 from pannier.learning.planting import coverage, is_planted
 from pannier.learning.widening import widens
 from pannier.learning.words import addresses, figures, words
-
-STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
 
 OLDER = "it is older than what the lesson rests on"
 WEAKER = "who says it does not speak as strongly as who said the lesson"
@@ -44,8 +49,8 @@ def spoken_by(text: str, grounds: Iterable[Said]) -> Source | None:
     """The weakest speaker whom a text needs: with those from the strongest to this one, all of it
     is said. None: it says what nobody said."""
     found = tuple(grounds)
-    for last, source in enumerate(STRONGEST):
-        among = STRONGEST[: last + 1]
+    for last, source in enumerate(STRONGEST_FIRST):
+        among = STRONGEST_FIRST[: last + 1]
         texts = [one.text for one in found if speaker(one) in among]
         if texts and _says(text, texts):
             return "tool" if source != "tool" and _planted(text, found) else source
@@ -113,7 +118,7 @@ def _may_undo(candidate: Candidate, lesson: Lesson) -> bool:
             lesson.source == "agent" and lesson.kind == "environment" and lesson.by != "person"
         )
     if lesson.kind in _NOT_BY_AGENTS or lesson.by == "person":
-        return STRONGEST.index(by) <= STRONGEST.index(lesson.source)
+        return STRONGEST_FIRST.index(by) <= STRONGEST_FIRST.index(lesson.source)
     return True
 
 
@@ -142,7 +147,7 @@ def worded(text: str, candidates: Sequence[Candidate]) -> tuple[str, Source, lis
     of the candidate that speaks most strongly, the newest of several. Raises Refused for what is
     about something else.
     """
-    first = min(candidates, key=lambda c: (STRONGEST.index(speaker(c)), -c.said, c.id))
+    first = min(candidates, key=lambda c: (STRONGEST_FIRST.index(speaker(c)), -c.said, c.id))
     source = spoken_by(text, candidates)
     mixed = source != speaker(first) and (source == "tool" or first.kind in FROM_PERSONS)
     lets_more = widens(text) and not any(widens(c.text) for c in candidates)
@@ -158,7 +163,7 @@ def revised_source(lesson: Lesson, text: str, rests_on: Sequence[Said]) -> Sourc
     source = spoken_by(text, rests_on)
     if source is None:
         raise Refused(UNSAID)
-    weaker = STRONGEST.index(source) > STRONGEST.index(lesson.source)
+    weaker = STRONGEST_FIRST.index(source) > STRONGEST_FIRST.index(lesson.source)
     if weaker and (source == "tool" or lesson.kind in FROM_PERSONS):
         raise Refused(UNSAID)
     return source
@@ -174,7 +179,7 @@ def revised_kind(lesson: Lesson, candidates: Sequence[Candidate], source: Source
 def vouched_for(lesson: Lesson, heard: Sequence[Candidate]) -> Lesson:
     """The lesson, with a stronger speaker where one says all of it."""
     source = spoken_by(lesson.text, heard)
-    if source is None or STRONGEST.index(source) >= STRONGEST.index(lesson.source):
+    if source is None or STRONGEST_FIRST.index(source) >= STRONGEST_FIRST.index(lesson.source):
         return lesson
     return replace(lesson, source=source, kind=revised_kind(lesson, heard, source))
 
@@ -182,7 +187,7 @@ def vouched_for(lesson: Lesson, heard: Sequence[Candidate]) -> Lesson:
 def holds(lesson: Lesson, other: Lesson) -> bool:
     """Whether a lesson says what another one says, and who speaks for it does so as strongly."""
     return (
-        STRONGEST.index(lesson.source) <= STRONGEST.index(other.source)
+        STRONGEST_FIRST.index(lesson.source) <= STRONGEST_FIRST.index(other.source)
         and coverage(other.text, lesson.text) >= _COVERED
         and figures(other.text) <= figures(lesson.text)
         and addresses(other.text) <= addresses(lesson.text)
@@ -198,7 +203,9 @@ def kind_of(candidates: Sequence[Candidate], source: Source) -> Kind:
     """That of a lesson for which `source` speaks: the newest one's that is strong enough."""
     if source == "tool":
         return "environment"
-    newest_first = sorted(candidates, key=lambda c: (STRONGEST.index(speaker(c)), -c.said, c.id))
+    newest_first = sorted(
+        candidates, key=lambda c: (STRONGEST_FIRST.index(speaker(c)), -c.said, c.id)
+    )
     fitting = (
         c.kind
         for c in newest_first
@@ -209,5 +216,5 @@ def kind_of(candidates: Sequence[Candidate], source: Source) -> Kind:
 
 def said_of(candidates: Iterable[Candidate], source: Source) -> int:
     """When the newest of those spoke that are as strong as `source`; 0: none of them is."""
-    among = STRONGEST[: STRONGEST.index(source) + 1]
+    among = STRONGEST_FIRST[: STRONGEST_FIRST.index(source) + 1]
     return max((c.said for c in candidates if speaker(c) in among), default=0)

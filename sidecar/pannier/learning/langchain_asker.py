@@ -17,7 +17,7 @@ from functools import cached_property
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pannier.learning.asking import AskError, Question, Reply
+from pannier.learning.asking import SECONDS, WINDOW, AskError, Question, Reply, asked_tokens
 from pannier.learning.failures import ask_error
 from pannier.learning.wire import read_answer, read_text, wire_schema
 from pannier.shown import brief
@@ -26,12 +26,6 @@ from pannier_hook.estimate import estimate
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage
-
-SECONDS = 900.0
-"""A model on a small machine reads a long question for minutes."""
-
-WINDOW = 128_000
-"""Of a model about which nothing is known."""
 
 _OWN_SERVER = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
 _T = TypeVar("_T")
@@ -153,12 +147,6 @@ def provider_of(model: str) -> str:
         return before.replace("-", "_").lower()
     beginnings = {"claude": "anthropic", "gpt-": "openai", "o1": "openai", "o3": "openai"}
     return next((p for begin, p in beginnings.items() if model.lower().startswith(begin)), "")
-
-
-def asked_tokens(question: Question) -> int:
-    """What a question comes to, by estimate."""
-    schema = str(wire_schema(question.answer))
-    return estimate(question.instructions) + estimate(question.data) + estimate(schema)
 
 
 def _invoke(model: BaseChatModel, provider: str, question: Question) -> AIMessage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal["preference", "procedure", "decision", "environment", "failure", "correction"]
 """The kinds of lasting lessons. `environment`: a fact about the environment; `failure`: a lesson
@@ -14,6 +14,8 @@ FROM_PERSONS: frozenset[Kind] = frozenset({"preference", "correction"})
 
 Source = Literal["person", "message", "agent", "tool"]
 """Who speaks for it, the strongest first. `message`: one of the queue."""
+
+STRONGEST_FIRST: tuple[Source, ...] = get_args(Source)
 
 CandidateState = Literal["waiting", "held", "merged", "left"]
 """`held`: until a person approves; `left`: taken up by no lesson."""

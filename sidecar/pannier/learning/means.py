@@ -69,9 +69,10 @@ class Means:
             raise AskError("unset", f"the settings of {grp} cannot be read")
         return found
 
-    def budget(self, grp: str, asker: Asker) -> int:
+    def budget(self, grp: str, asker: Asker | None = None) -> int:
         """Tokens of a question: half of the smaller window."""
-        return min(asker.window, self.window_for(grp)) // 2
+        window = self.window_for(grp)
+        return (min(asker.window, window) if asker else window) // 2
 
     def asked(self, grp: str, question: Callable[[Asker], tuple[Question, Json] | None]) -> Json:
         """What came of a question: `reply` and what else `question` gave, or `trouble`; {} where

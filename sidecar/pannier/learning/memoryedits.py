@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 def add(memory: Memory, id: str, text: str, section: str) -> Memory:
     """With one lesson more, at the end of its section, which is made where it is missing.
 
-    `text` is one that `plain` gave. Raises PannierError where the file leaves no place for it.
+    `text` is one that `escaped` gave. Raises PannierError where the file leaves no place for it.
     """
     section = heading_for(memory, section)
     wanted = (id, text, section)

@@ -237,7 +237,7 @@ def _own(memory: Memory) -> Iterator[Own]:
 # ---------------------------------------------------------------------------------- what we write
 
 
-def plain(text: str) -> str:
+def escaped(text: str) -> str:
     """A lesson's text as it can stand in one line: what would begin another kind of block is
     escaped (CommonMark 0.31.2, 2.4). "" for a text without words."""
     line = " ".join(one_line(text, _LONGEST_LESSON).split())

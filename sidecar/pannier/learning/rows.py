@@ -59,6 +59,10 @@ class Gone:
     why: str
 
 
+ASIDE = "aside:"
+"""Begins the work of a failure for which a piece was set aside."""
+
+
 @dataclass(frozen=True)
 class Try:
     """Work that failed, or waits."""

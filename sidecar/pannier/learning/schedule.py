@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
+from pannier.learning.rows import Try
 from pannier.settings.learning import LearningSettings
 
 Work = Literal["extract", "consolidate"]
+WORKS: tuple[Work, ...] = get_args(Work)
 
 DAY = 86_400.0
 LATER = float("inf")
@@ -17,16 +19,6 @@ FIRST_PAUSE = 600.0
 LONGEST_PAUSE = 12 * 3_600.0
 MOST_TRIES = 5
 """Failures in a row after which a piece that the model does not manage is set aside."""
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """What failed last."""
-
-    kind: str
-    not_before: float
-    """Seconds since 1970."""
-    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,8 +38,8 @@ class Standing:
     """A consolidation that is being written, or waits for a person."""
     edited: bool = False
     """A person edited the memory: its index is to follow, for which no model is asked."""
-    troubles: Mapping[str, Trouble] = field(default_factory=dict)
-    """By work."""
+    tries: Mapping[str, Try] = field(default_factory=dict)
+    """What failed last, by work."""
     wanted: frozenset[str] = frozenset()
     """What a person asked for."""
 
@@ -94,13 +86,18 @@ def rest(failures: int) -> float:
     return min(FIRST_PAUSE * 4.0 ** min(failures - 1, 16), LONGEST_PAUSE)
 
 
+def next_day(now: float) -> float:
+    """When the next day of UTC begins."""
+    return (now // DAY + 1) * DAY
+
+
 def not_before(kind: str, failures: int, after: float, now: float) -> float:
     """When to try again what failed `failures` times in a row, in seconds since 1970.
 
     `after`: for how long a server asked to be left alone.
     """
     if kind == "limit":
-        return (now // DAY + 1) * DAY
+        return next_day(now)
     if kind == "rate" and after > 0:
         return now + after
     return now + max(rest(failures), after)
@@ -141,7 +138,7 @@ def _unless_trouble(group: Standing, work: Work, now: float) -> Due:
     asks = group.staged != "writing" and not (work == "consolidate" and group.edited)
     if group.settings.model is None and asks:
         return Due(waits="no model is set: learning.model")
-    trouble = group.troubles.get(work)
-    if trouble and now < trouble.not_before and work not in group.wanted:
-        return Due(waits=trouble.why, at=trouble.not_before)
+    tried = group.tries.get(work)
+    if tried and now < tried.not_before and work not in group.wanted:
+        return Due(waits=tried.why, at=tried.not_before)
     return Due(work)

@@ -57,7 +57,6 @@ CREATE TABLE evidence (
     at INTEGER NOT NULL,
     PRIMARY KEY (candidate, message)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX evidence_by_message ON evidence (message);
 
 CREATE TABLE lessons (
     grp TEXT NOT NULL,

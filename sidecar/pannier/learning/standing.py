@@ -6,12 +6,7 @@ from collections.abc import Mapping
 
 from pannier.learning.edits import Edits
 from pannier.learning.rows import GroupMark, Try
-from pannier.learning.schedule import (
-    Standing,
-    Trouble,
-    compaction_is_over,
-    wish_is_over,
-)
+from pannier.learning.schedule import Standing, compaction_is_over, wish_is_over
 from pannier.learning.store import Learning
 from pannier.settings.learning import LearningSettings
 from pannier.threads.learnable import Activity, activities, count_after
@@ -47,7 +42,7 @@ def standings(
             waiting=counts.get(grp, {}).get("waiting", 0),
             staged=staged.get(grp, ""),
             edited=grp in edited,
-            troubles={t.work: Trouble(t.kind, t.not_before, t.why) for t in tries.get(grp, ())},
+            tries={tried.work: tried for tried in tries.get(grp, ())},
             wanted=frozenset(wanted.get(grp, ())),
         )
     return found

@@ -13,7 +13,7 @@ from typing import Self
 from pannier.database import alone, connect, database_file, in_words
 from pannier.learning import candidates, lines
 from pannier.learning.books import Books
-from pannier.learning.forgotten import Forgotten, Mark
+from pannier.learning.forgotten import Forgotten, Tombstone
 from pannier.learning.lessons import Candidate, CandidateState, Lesson
 from pannier.learning.merge import Merge
 from pannier.learning.rows import (
@@ -288,12 +288,12 @@ class Learning:
         """What must not come back by itself."""
         query = "SELECT what, digest, at FROM forgotten WHERE grp = ?"
         with in_words(self.path):
-            return Forgotten.of(Mark(*row) for row in self.db.execute(query, (grp,)))
+            return Forgotten.of(Tombstone(*row) for row in self.db.execute(query, (grp,)))
 
-    def remember_forgotten(self, grp: str, marks: Sequence[Mark]) -> None:
+    def remember_forgotten(self, grp: str, tombstones: Sequence[Tombstone]) -> None:
         """It must not come back by itself."""
         with in_words(self.path):
             self.db.executemany(
                 "INSERT OR REPLACE INTO forgotten (grp, what, digest, at) VALUES (?, ?, ?, ?)",
-                [(grp, mark.what, mark.digest, mark.at) for mark in marks],
+                [(grp, one.what, one.digest, one.at) for one in tombstones],
             )

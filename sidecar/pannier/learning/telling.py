@@ -39,14 +39,15 @@ class Told:
 
     def __str__(self) -> str:
         if self.failed:
-            return f"{_DOING[self.work]} stopped: {self.failed}"
+            return f"{NAMES[self.work]} stopped: {self.failed}"
         parts = list(_extracted(self.result) if self.work == "extract" else _merged(self.result))
         if self.trouble:
-            parts.append(f"{_DOING[self.work]} waits: {self.trouble}")
+            parts.append(f"{NAMES[self.work]} waits: {self.trouble}")
         return "; ".join(parts)
 
 
-_DOING = {"extract": "extraction", "consolidate": "consolidation"}
+NAMES = {"extract": "extraction", "consolidate": "consolidation"}
+"""Of works, for people."""
 _VERBS = {
     "add": "learned",
     "revise": "changed",

@@ -10,12 +10,10 @@ from typing import Any
 
 from pannier.errors import UsageError
 from pannier.learning import forgotten
-from pannier.learning.forgotten import Mark, holds, is_near, is_same
+from pannier.learning.forgotten import Tombstone, holds, is_near, is_same
 from pannier.learning.lessons import Candidate, Evidence, Lesson
 from pannier.learning.rows import Report, ThreadMark, Try
 
-EXTRACT = "extract"
-"""Work whose reports quote what was said, also what was not believed."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
@@ -75,7 +73,7 @@ class Plan:
     """A person's words in MEMORY.md that say so: they stay."""
     alike: tuple[Lesson, ...] = ()
     """Other lessons in the memory that say so: they stay, too."""
-    marks: tuple[Mark, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
     """By which it does not come back."""
 
     @property
@@ -96,8 +94,8 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
     kept = [x.text for x in known.lessons if x.id not in gone]
     hidden = texts if by_words else [t for t in texts if not any(is_near(t, k) for k in kept)]
     messages = {proof.message for c in candidates for proof in c.evidence}
-    marks = forgotten.marks(hidden, sorted(messages), now)
-    marks += _place_marks(wish, now)
+    tombstones = forgotten.tombstones(hidden, sorted(messages), now)
+    tombstones += _of_place(wish, now)
     return Plan(
         lessons=lessons,
         lines=tuple(
@@ -115,7 +113,7 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
         alike=tuple(
             x for x in known.lessons if x.id in known.lines and x.id not in gone and says(x.text)
         ),
-        marks=marks,
+        tombstones=tombstones,
     )
 
 
@@ -216,11 +214,11 @@ def _summaries(
             yield mark
 
 
-def _place_marks(wish: Wish, now: float) -> tuple[Mark, ...]:
+def _of_place(wish: Wish, now: float) -> tuple[Tombstone, ...]:
     if wish.thread:
-        return (forgotten.thread_mark(wish.thread, wish.upto, now),)
+        return (forgotten.thread_tombstone(wish.thread, wish.upto, now),)
     if wish.end:
-        return (forgotten.time_mark(wish.begin, wish.end, now),)
+        return (forgotten.time_tombstone(wish.begin, wish.end, now),)
     return ()
 
 

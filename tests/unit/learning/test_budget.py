@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import AskError, Question, Reply
-from pannier.learning.budget import Budgeted, day_of, next_day, refusal
-from pannier.learning.langchain_asker import asked_tokens
+from pannier.learning.asking import AskError, Question, Reply, asked_tokens
+from pannier.learning.budget import Budgeted, day_of, refusal
 from pannier.learning.rows import Spent
+from pannier.learning.schedule import next_day
 from pannier.learning.store import Learning, open_learning
 from pannier.settings.learning import Budget
 
@@ -260,4 +260,4 @@ def test_it_is_refused_just_when_a_limit_would_be_passed(
         assert why.kind == "limit"
         assert 0 < why.after <= 86_400
         assert day_of(at + why.after) > day_of(at)
-        assert next_day(at).timestamp() == pytest.approx(at + why.after)
+        assert next_day(at) == pytest.approx(at + why.after)

@@ -257,20 +257,20 @@ def test_what_was_forgotten() -> None:
     """It is not taken again: neither its text, nor nearly its text, nor from the same messages;
     said again by a person, it is held."""
     long_ago, since = 1.0, (BEGAN + 100 * MINUTE) / 1e9
-    text = Forgotten.of(forgotten.marks([RULE], [], since))
+    text = Forgotten.of(forgotten.tombstones([RULE], [], since))
     assert why(found(RULE, 1), past=text) == [FORGOTTEN]
     near = RULE.replace("before they go", "before going").replace("Quotes", "All quotes")
     assert why(found(near, 1), past=text) == [FORGOTTEN]
-    messages = Forgotten.of(forgotten.marks([], [1], since))
+    messages = Forgotten.of(forgotten.tombstones([], [1], since))
     assert why(found("Dana signs what is expensive.", 1), past=messages) == [FORGOTTEN]
-    again = Forgotten.of(forgotten.marks([RULE], [], long_ago))
+    again = Forgotten.of(forgotten.tombstones([RULE], [], long_ago))
     [one] = judged(found(RULE, 1), past=again).candidates
     assert (one.state, one.why) == ("held", SAID_AGAIN)
 
 
 def test_what_was_forgotten_is_left_out_of_the_summary() -> None:
     """A summary does not bring it back."""
-    past = Forgotten.of(forgotten.marks([RULE], [], 1.0))
+    past = Forgotten.of(forgotten.tombstones([RULE], [], 1.0))
     result = judged(summary=f"It is about Acme. {RULE} The offer is open.", past=past)
     assert result.summary == "It is about Acme. The offer is open."
     assert [text for text, _ in result.dropped] == [RULE]

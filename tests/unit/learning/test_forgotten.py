@@ -14,9 +14,9 @@ from pannier.learning.forgotten import (
     holds,
     is_near,
     is_same,
-    marks,
-    thread_mark,
-    time_mark,
+    thread_tombstone,
+    time_tombstone,
+    tombstones,
 )
 from pannier.learning.lessons import Evidence
 
@@ -39,7 +39,7 @@ RULE = "Quotes over $40k need the sign-off of Ann."
 def test_nearly_the_same_is_known(text: str, near: bool) -> None:
     """More words, another order, other letters; but not another number, or another rule."""
     assert is_near(RULE, text) == near
-    verdict = Forgotten.of(marks([RULE], [], 1.0)).verdict(text, [proof(7, at=1)])
+    verdict = Forgotten.of(tombstones([RULE], [], 1.0)).verdict(text, [proof(7, at=1)])
     assert verdict == ("gone" if near else "")
 
 
@@ -58,7 +58,7 @@ def test_scripts_without_spaces_are_told_by_pairs(one: str, other: str) -> None:
 
 def test_what_a_person_says_again_is_held() -> None:
     """Only what was said since; what others say again does not count."""
-    forgotten = Forgotten.of(marks([RULE], [5], 10.0))
+    forgotten = Forgotten.of(tombstones([RULE], [5], 10.0))
     assert forgotten.verdict(RULE, [proof(7, at=9 * SECOND)]) == "gone"
     assert forgotten.verdict(RULE, [proof(7, at=11 * SECOND)]) == "held"
     assert forgotten.verdict(RULE, [proof(7, "agent", at=11 * SECOND)]) == "gone"
@@ -67,7 +67,7 @@ def test_what_a_person_says_again_is_held() -> None:
 
 def test_nothing_is_learned_from_the_same_messages() -> None:
     """In whatever words; another message may prove something else."""
-    forgotten = Forgotten.of(marks([RULE], [5, 6], 10.0))
+    forgotten = Forgotten.of(tombstones([RULE], [5, 6], 10.0))
     assert forgotten.verdict("Something else.", [proof(5), proof(6)]) == "gone"
     assert forgotten.verdict("Something else.", [proof(5), proof(8)]) == ""
     assert forgotten.hides("k1", 5, 0)
@@ -76,7 +76,7 @@ def test_nothing_is_learned_from_the_same_messages() -> None:
 
 def test_a_thread_and_a_time_are_hidden() -> None:
     """Up to a message, and from one moment up to before another."""
-    forgotten = Forgotten.of([thread_mark("k1", 9, 1.0), time_mark(50, 60, 1.0)])
+    forgotten = Forgotten.of([thread_tombstone("k1", 9, 1.0), time_tombstone(50, 60, 1.0)])
     assert [forgotten.hides("k1", n, 0) for n in (9, 10)] == [True, False]
     assert [forgotten.hides("k2", 1, at) for at in (49, 50, 59, 60)] == [False, True, True, False]
     assert forgotten.verdict("Any text.", [Evidence("k1", 1, 9, "person", 0)]) == "gone"
@@ -85,7 +85,7 @@ def test_a_thread_and_a_time_are_hidden() -> None:
 
 def test_the_marks_tell_no_words() -> None:
     """Neither whole nor in pieces."""
-    for mark in marks([RULE], [123456], 1.0):
+    for mark in tombstones([RULE], [123456], 1.0):
         for word in (b"uotes", b"40k", b"sign", b"Ann", b"ann", b"123456"):
             assert word not in mark.digest
 
@@ -94,7 +94,7 @@ def test_the_marks_tell_no_words() -> None:
 def test_every_text_is_known_again(text: str) -> None:
     """Whatever it is, as long as there are words in it."""
     assert is_same(text, text)
-    forgotten = Forgotten.of(marks([text], [], 1.0))
+    forgotten = Forgotten.of(tombstones([text], [], 1.0))
     if has_words(text):
         assert is_near(text, text)
         assert holds(f"Before. {text} Behind.", text)

@@ -19,8 +19,8 @@ from pannier.endpoint.answers import Answer, Cut, Fail, Fill, Garbled, Late, Mov
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_loopback
 from pannier.learning.answers import ConsolidationAnswer, ExtractionAnswer
-from pannier.learning.asking import AskError, Question
-from pannier.learning.langchain_asker import LangChainAsker, asked_tokens, provider_of
+from pannier.learning.asking import AskError, Question, asked_tokens
+from pannier.learning.langchain_asker import LangChainAsker, provider_of
 from pannier.learning.wire import wire_schema
 
 KEY = "sk-ant-a-key-that-nobody-may-see-0123456789"

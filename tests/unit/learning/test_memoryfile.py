@@ -19,8 +19,8 @@ from pannier.learning.memoryfile import (
     blank,
     decode,
     digest,
+    escaped,
     parse,
-    plain,
 )
 
 FILE = (
@@ -345,9 +345,9 @@ def test_every_byte_is_kept_in_reading(text: str) -> None:
 @given(_TEXTS)
 def test_a_plain_text_stands_in_its_line(text: str) -> None:
     """Whatever a model answers, it becomes one list item and begins nothing else."""
-    line = plain(text)
+    line = escaped(text)
     assert "\n" not in line
-    assert plain(line) == line
+    assert escaped(line) == line
     if line:
         assert [x.text for x in parse(f"- {line} ^a000000\n").marked] == [line]
         assert re.sub(r"\W", "", line) == re.sub(r"\W", "", line)
@@ -357,7 +357,7 @@ def test_a_plain_text_stands_in_its_line(text: str) -> None:
 @given(_FILES, _TEXTS, st.sampled_from(["A", "B", "C", "Title", "New", "#", "x \\", "A ##", ""]))
 def test_adding_inserts_in_one_place(file: str, text: str, section: str) -> None:
     """In any file there is a place, nothing else of it changes, and nobody's words do."""
-    line = plain(text) or "x"
+    line = escaped(text) or "x"
     memory = parse(file)
     new = memoryedits.add(memory, "fffffff", line, section)
     assert "fffffff" in new.lessons
@@ -377,8 +377,8 @@ def test_revising_changes_one_line(file: str, text: str, data: st.DataObject) ->
     if not memory.marked:
         return
     line = memory.lessons[data.draw(st.sampled_from(sorted(memory.lessons)))]
-    new = memoryedits.revise(memory, line.id, plain(text) or "x")
-    assert new.lessons[line.id].text == (plain(text) or "x")
+    new = memoryedits.revise(memory, line.id, escaped(text) or "x")
+    assert new.lessons[line.id].text == (escaped(text) or "x")
     same = [x for x in memory.marked if x.id == line.id and x.text == line.text]
     kept = [n for n in range(len(memory.lines)) if all(not x.first <= n < x.last for x in same)]
     assert _is_within([memory.lines[n] for n in kept], new.lines)

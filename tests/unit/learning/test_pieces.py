@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.learning.extraction import question
-from pannier.learning.forgotten import Forgotten, time_mark
+from pannier.learning.forgotten import Forgotten, time_tombstone
 from pannier.learning.pieces import MOST_PIECES, Piece, plan, rows_of, split
 from pannier.learning.reading import read
 from pannier.learning.record import LEAST_ROOM, cost, record, room
@@ -328,6 +328,6 @@ def test_a_large_window_takes_a_thread_whole(budget: int) -> None:
 def test_what_was_forgotten_is_not_shown() -> None:
     """Neither for the lesson nor for the summary; what stands around it is."""
     rows = [row(n, "person", "text", f"number {n}", at=n) for n in range(1, 6)]
-    forgotten = Forgotten.of([time_mark(2, 4, 0.0)])
+    forgotten = Forgotten.of([time_tombstone(2, 4, 0.0)])
     [piece] = split(rows, thread(), 0, LEAST, forgotten)
     assert [one.message for one in read(rows, piece.hidden)] == [1, 4, 5]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pannier.learning.rows import Try
 from pannier.learning.schedule import (
     DAY,
     FIRST_PAUSE,
     LONGEST_PAUSE,
     Due,
     Standing,
-    Trouble,
     compaction_is_over,
     due,
     not_before,
@@ -97,16 +97,16 @@ def test_while_a_proposal_waits_for_a_person_nothing_is_merged() -> None:
 
 def test_after_a_failure_it_waits_and_says_for_what() -> None:
     """A person's wish does not."""
-    troubles = {"extract": Trouble("down", NOW + 60, "nobody answers")}
-    assert due(group(turns=5, troubles=troubles), NOW) == Due(waits="nobody answers", at=NOW + 60)
-    assert work(group(turns=5, troubles=troubles), NOW + 60) == "extract"
-    assert work(group(troubles=troubles, wanted=frozenset({"extract"}))) == "extract"
+    tries = {"extract": Try("scout", "extract", 1, NOW, NOW + 60, "down", "nobody answers")}
+    assert due(group(turns=5, tries=tries), NOW) == Due(waits="nobody answers", at=NOW + 60)
+    assert work(group(turns=5, tries=tries), NOW + 60) == "extract"
+    assert work(group(tries=tries, wanted=frozenset({"extract"}))) == "extract"
 
 
 def test_a_failing_extraction_does_not_hold_up_consolidation() -> None:
     """What was found already is merged."""
-    troubles = {"extract": Trouble("answer", NOW + 60, "nonsense")}
-    assert work(group(turns=5, waiting=50, troubles=troubles)) == "consolidate"
+    tries = {"extract": Try("scout", "extract", 1, NOW, NOW + 60, "answer", "nonsense")}
+    assert work(group(turns=5, waiting=50, tries=tries)) == "consolidate"
 
 
 def test_a_wish_that_nothing_can_be_done_about_is_over() -> None:

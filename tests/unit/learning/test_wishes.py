@@ -65,7 +65,7 @@ def test_a_lesson_goes_with_what_it_was_made_from() -> None:
     assert ids(found) == ([rule.id], [made.id, again.id])
     assert found.lines == (rule.id,)
     assert [one.thread for one in found.summaries] == ["k1"]
-    forgotten = Forgotten.of(found.marks)
+    forgotten = Forgotten.of(found.tombstones)
     assert forgotten.verdict(RULE, []) == "gone"
     assert forgotten.verdict("Sign-off for large quotes", []) == "gone"
     assert forgotten.verdict(OTHER, [proof(3)]) == ""
@@ -144,7 +144,7 @@ def test_a_thread_goes_and_what_others_say_too_stays() -> None:
     assert [c.id for c in found.candidates] == [candidate(n).id for n in (1, 2, 4, 6, 7)]
     assert found.released == (candidate(5).id,)
     assert [one.thread for one in found.summaries] == ["k1"]
-    forgotten = Forgotten.of(found.marks)
+    forgotten = Forgotten.of(found.tombstones)
     assert forgotten.hides("k1", 20, 0)
     assert forgotten.verdict(RULE, [proof(30)]) == "held"
     assert forgotten.verdict(OTHER, [Evidence("k2", 1, 40, "agent", 0)]) == ""
@@ -166,14 +166,14 @@ def test_a_time_goes() -> None:
     assert ids(found) == ([late.id, written.id], [candidate(20).id])
     assert [one.thread for one in found.summaries] == ["k1"]
     assert found.reports == (0, 1)
-    assert Forgotten.of(found.marks).hides("k9", 99, 29 * SECOND)
+    assert Forgotten.of(found.tombstones).hides("k9", 99, 29 * SECOND)
 
 
 def test_nothing_known_is_an_empty_plan() -> None:
     """It is forgotten all the same: what is still to be read does not bring it."""
     found = plan(known((), (), mark(9)), Wish(thread="k9", upto=7), 5.0)
     assert found.is_empty
-    assert Forgotten.of(found.marks).hides("k9", 7, 0)
+    assert Forgotten.of(found.tombstones).hides("k9", 7, 0)
 
 
 texts = st.sampled_from([RULE, f"{RULE} Always.", OTHER, "Bob", "Quotes"])
@@ -206,7 +206,7 @@ def test_nothing_is_left_of_what_goes(
         assert not any("40k" in x.text for x in lines if x.id not in gone)
     else:
         assert not any(any(map(wish.covers, c.evidence)) for c in left)
-        forgotten = Forgotten.of(done.marks)
+        forgotten = Forgotten.of(done.tombstones)
         assert not any(
             forgotten.verdict(x.text, [Evidence("k9", 1, 99, "person", 0)])
             for x in lines
