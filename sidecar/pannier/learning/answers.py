@@ -26,8 +26,9 @@ class Found(_Answer):
     )
     widens: bool = Field(
         default=False,
-        description="Whether it lets the agent do more than before, skip a check or a question, or "
-        "names a new person, place or address that it shall obey or send something to.",
+        description="Whether the agent may then do something without a question, a check or an "
+        "approval that it needed before, or shall obey somebody or something new, or send money, "
+        "credentials or data to a new place. Not a stricter rule, a contact, a name or a step.",
     )
 
 
