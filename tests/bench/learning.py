@@ -241,7 +241,12 @@ def daemon(folder: Path, groups: int, active: int, quiet: float) -> Daemon:
 
 def _make(home: Home, groups: int, url: str) -> None:
     pannier = [sys.executable, "-m", "pannier"]
-    subprocess.run([*pannier, "init", str(home.root)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*pannier, "init", str(home.root)],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     home.settings.write_text(
         f"learning: {{model: 'openai:bench', base_url: '{url}/v1', key_from: BENCH_KEY}}\n"
     )
@@ -249,6 +254,7 @@ def _make(home: Home, groups: int, url: str) -> None:
         [*pannier, "--home", str(home.root), "group", "add", "g0", "--client", "custom"],
         check=True,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     template = home.group("g0").settings.read_text()
     for number in range(1, groups):
