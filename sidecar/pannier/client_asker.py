@@ -19,9 +19,9 @@ from pannier.engine.spec import LABEL_MOUNTS, LABEL_THREAD, mounts_label
 from pannier.engine.streams import ExecStream
 from pannier.errors import PannierError
 from pannier.launch import Building, Plan, Tell, Wish
-from pannier.learning.asking import SECONDS, WINDOW, AskError, Question, Reply, asked_tokens
-from pannier.learning.failures import told
-from pannier.learning.wire import read_answer, read_text, wire_schema
+from pannier.learning.models.asking import SECONDS, WINDOW, AskError, Question, Reply, asked_tokens
+from pannier.learning.models.failures import told
+from pannier.learning.models.wire import read_answer, read_text, wire_schema
 from pannier.paths import CONTAINER_HOME, Home
 from pannier_hook.estimate import estimate
 

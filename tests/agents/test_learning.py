@@ -16,9 +16,8 @@ import psycopg
 import pytest
 
 from pannier.errors import PannierError
-from pannier.learning import recorded
-from pannier.learning.asking import Question
-from pannier.learning.recorded import schema_of
+from pannier.learning.models.asking import Question
+from pannier.learning.store.steps import forget, schema_of
 from tests.unit.learning.killing import about
 from tests.unit.learning.stage import HOUR, Scripted, Stage, learns
 
@@ -128,7 +127,7 @@ def test_what_killed_workers_recorded_another_one_goes_on_with(
     model = Slow(tmp_path / "asked", 0.0)
     stage.model = Scripted(model)
     with monkeypatch.context() as patched:
-        patched.setattr("pannier.learning.extracting.judge", lambda *_: time.sleep(SECONDS))
+        patched.setattr("pannier.learning.work.extracting.judge", lambda *_: time.sleep(SECONDS))
         first = process(stage.work)
         until(lambda: len(model.asked()) >= 4)
         second = process(stage.work)
@@ -152,11 +151,11 @@ def test_of_a_group_that_is_forgotten_nothing_is_recorded_any_more(
     def judge(*values: Any) -> Any:
         raise PannierError("not now")
 
-    monkeypatch.setattr("pannier.learning.extracting.judge", judge)
+    monkeypatch.setattr("pannier.learning.work.extracting.judge", judge)
     told = stage.work()
     assert {one.grp for one in told if one.failed == "not now"} == broken
     assert sorted(steps(stage)) == [f"{GROUPS[0]}:extract", f"{GROUPS[1]}:extract"]
-    recorded.forget(stage.home, stage.url, GROUPS[0])
+    forget(stage.home, stage.url, GROUPS[0])
     assert steps(stage) == [f"{GROUPS[1]}:extract"]
 
 

@@ -14,9 +14,9 @@ from typing import Literal
 import pytest
 from pydantic import BaseModel
 
-from pannier.learning.answers import ConsolidationAnswer, ExtractionAnswer
-from pannier.learning.asking import AskError, Question
-from pannier.learning.langchain_asker import LangChainAsker
+from pannier.learning.models.answers import ConsolidationAnswer, ExtractionAnswer
+from pannier.learning.models.asking import AskError, Question
+from pannier.learning.models.langchain_asker import LangChainAsker
 
 CHECKOUT = Path(__file__).parents[2]
 KEY = "not-a-real-key"

@@ -23,14 +23,14 @@ from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
 from pannier.endpoint.answers import Answer, Fill
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_loopback
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import Question, Reply
-from pannier.learning.consolidating import consolidate
-from pannier.learning.extracting import extract
-from pannier.learning.means import Json, Means
-from pannier.learning.schedule import due
-from pannier.learning.standing import standings
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import Question, Reply
 from pannier.learning.store import learning_file, open_learning
+from pannier.learning.work.consolidating import consolidate
+from pannier.learning.work.extracting import extract
+from pannier.learning.work.means import Json, Means
+from pannier.learning.work.schedule import due
+from pannier.learning.work.standing import standings
 from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file

@@ -17,8 +17,8 @@ from pannier.endpoint.answers import Answer, Call, Fail, Fill, Late, Say
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_socket
 from pannier.engine import ContainerSpec, Engine
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import AskError, Question
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import AskError, Question
 from pannier.mounts.plan import Mount
 from pannier.paths import RUN_ROOT, Home
 from pannier.settings import GroupSettings

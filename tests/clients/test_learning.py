@@ -19,7 +19,7 @@ from pannier.engine import Engine
 from pannier.errors import VerifyError
 from pannier.learned.drawing import draw
 from pannier.learned.overview import overviews
-from pannier.learning.telling import Told
+from pannier.learning.work.telling import Told
 from pannier.serve.daemon import Daemon, RealClock
 from pannier.serve.log import Event
 from pannier.serve.machine import _World

@@ -8,8 +8,8 @@ from pannier import redaction
 from pannier.evaluation.generator import generate
 from pannier.evaluation.material import Material
 from pannier.evaluation.scoring import holds
+from pannier.learning.guards.widening import widens
 from pannier.learning.lessons import Kind
-from pannier.learning.widening import widens
 
 SEEDS = (1, 2, 3, 40, 500)
 

@@ -13,7 +13,8 @@ from pannier.evaluation.generator import generate
 from pannier.evaluation.perfect import Perfect
 from pannier.evaluation.scoring import Outcome, Score, holds, score
 from pannier.evaluation.trial import Trial
-from pannier.learning import grounds, weighing
+from pannier.learning.consolidation import grounds
+from pannier.learning.extraction import weighing
 
 
 def perfect(seed: int, folder: Path) -> Score:

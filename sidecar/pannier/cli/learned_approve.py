@@ -8,8 +8,8 @@ import click
 
 from pannier.cli import learned_view as view
 from pannier.cli.context import Context
-from pannier.learned import deciding
-from pannier.learned.deciding import Verdict, Waiting
+from pannier.learned import approving
+from pannier.learned.approving import Verdict, Waiting
 from pannier.shown import shown
 
 
@@ -44,16 +44,16 @@ def command(
     home, environ = context.home(), context.environ
     if everything and ids:
         raise click.UsageError("--all goes without IDs.")
-    found = deciding.waiting(home, environ, folder)
+    found = approving.waiting(home, environ, folder)
     chosen = found.ids if everything else ids
-    deciding.check(found, folder, chosen)
+    approving.check(found, folder, chosen)
     verdict: Verdict = "reject" if reject else "approve"
     if not chosen:
         _show(context, folder, found, as_json, reject and not everything)
     elif dry_run:
         _would(context, chosen, verdict, as_json)
     else:
-        done = deciding.decide(home, environ, folder, chosen, verdict)
+        done = approving.decide(home, environ, folder, chosen, verdict)
         if as_json:
             context.print_json([one.as_data() for one in done])
             return

@@ -12,7 +12,7 @@ import click
 from pannier.cli.columns import columns
 from pannier.cli.context import Context
 from pannier.errors import PannierError
-from pannier.evaluation.asked import asker_for, askers
+from pannier.evaluation.askers import asker_for, askers
 from pannier.evaluation.generator import generate
 from pannier.evaluation.scoring import Score, score
 from pannier.evaluation.trial import Trial

@@ -10,8 +10,8 @@ from pannier.cli import learned_view as view
 from pannier.cli.context import Context
 from pannier.cli.options import not_empty
 from pannier.errors import UsageError
-from pannier.learned import wishing
-from pannier.learned.wishing import Asked
+from pannier.learned import forgetting
+from pannier.learned.forgetting import Asked
 
 
 @click.command("forget")
@@ -52,7 +52,7 @@ def command(
       pannier learned forget scout --since 2026-11-01 --until 2026-11-08
     """
     asked = Asked(lessons, text, thread, since, until)
-    plan = wishing.planned(context.home(), context.environ, folder, asked)
+    plan = forgetting.planned(context.home(), context.environ, folder, asked)
     if not as_json or not (yes or dry_run):
         for line in view.forgetting(plan):
             context.tell(line)
@@ -64,7 +64,7 @@ def command(
         if not sys.stdin.isatty():
             raise UsageError("to have something forgotten, say --yes", "It cannot be brought back.")
         click.confirm("Forget this for good?", abort=True, err=True)
-    done = wishing.forget(plan)
+    done = forgetting.forget(plan)
     if as_json:
         context.print_json({**done.as_data(), "forgotten": True})
         return

@@ -10,7 +10,7 @@ import click
 
 from pannier.cli import learned_view as view
 from pannier.cli.context import Context
-from pannier.learning.telling import Told
+from pannier.learning.work.telling import Told
 from pannier.shown import shown
 
 if TYPE_CHECKING:

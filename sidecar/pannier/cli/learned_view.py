@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from pannier.cli.columns import columns
+from pannier.learned.approving import Waiting
 from pannier.learned.data import moment
-from pannier.learned.deciding import Waiting
+from pannier.learned.forgetting import Forgetting
 from pannier.learned.overview import Overview
 from pannier.learned.preview import Preview
 from pannier.learned.tracing import Origin, Trace
-from pannier.learned.wishing import Forgetting
+from pannier.learning.files.memoryfile import text_of
 from pannier.learning.lessons import Candidate, Lesson
-from pannier.learning.memoryfile import text_of
-from pannier.learning.rows import ASIDE, Try
-from pannier.learning.schedule import WORKS, Due
-from pannier.learning.telling import NAMES, Told
+from pannier.learning.store.rows import ASIDE, Try
+from pannier.learning.work.schedule import WORKS, Due
+from pannier.learning.work.telling import NAMES, Told
 from pannier.shown import brief, shown
 
 _INDENT = "  "

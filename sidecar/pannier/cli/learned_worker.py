@@ -8,7 +8,7 @@ import sys
 import click
 
 from pannier.cli.context import Context
-from pannier.learning.telling import Told
+from pannier.learning.work.telling import Told
 
 
 @click.command("worker", hidden=True)

@@ -10,10 +10,10 @@ from itertools import islice
 from typing import Any
 
 from pannier.evaluation.material import Material, Trap
+from pannier.evaluation.parsing import Message, Stands, memory, messages
 from pannier.evaluation.perfect import Perfect
-from pannier.evaluation.reading import Message, Stands, memory, messages
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import Question, Reply
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import Question, Reply
 
 _MOST = 200
 """Candidates of an answer: more do not fit the schema."""

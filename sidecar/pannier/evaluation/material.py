@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from pannier.learning.guards.words import normal
 from pannier.learning.lessons import Kind
-from pannier.learning.words import normal
 
 Who = Literal["person", "agent", "tool"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from pannier import redaction
 from pannier.evaluation.material import Material, Planted, State
-from pannier.evaluation.reading import Message, Stands, memory, messages
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import Question, Reply
+from pannier.evaluation.parsing import Message, Stands, memory, messages
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import Question, Reply
 from pannier_hook.estimate import estimate
 
 

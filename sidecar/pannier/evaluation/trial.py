@@ -11,12 +11,12 @@ from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, Turn
 from pannier.errors import PannierError
 from pannier.evaluation.material import Exchange, Line, Material
 from pannier.evaluation.scoring import MEMORY, Outcome
-from pannier.learning.asking import Asker, AskError, Question, Reply
-from pannier.learning.consolidating import consolidate
-from pannier.learning.extracting import extract
-from pannier.learning.means import Json, Means
-from pannier.learning.memoryfile import parse
+from pannier.learning.files.memoryfile import parse
+from pannier.learning.models.asking import Asker, AskError, Question, Reply
 from pannier.learning.store import learning_file, open_learning
+from pannier.learning.work.consolidating import consolidate
+from pannier.learning.work.extracting import extract
+from pannier.learning.work.means import Json, Means
 from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from pannier import groups
 from pannier.errors import PannierError
-from pannier.learning import recorded
-from pannier.learning.forgetting import Place, sweep
-from pannier.learning.store import learning_file
-from pannier.learning.working import only_one
+from pannier.learning.forgetting.removal import Place, sweep
+from pannier.learning.store import learning_file, steps
+from pannier.learning.store.locks import only_one
 from pannier.paths import Home
 from pannier.threads import delete as threads
 from pannier.threads.delete import Deleted
@@ -34,7 +33,7 @@ def _swept(home: Home, environ: Mapping[str, str], grp: str) -> str:
     if not learning_file(home, environ).exists():
         return ""
     try:
-        url = recorded.database_url(groups.home_settings(home).learning, environ)
+        url = steps.database_url(groups.home_settings(home).learning, environ)
         with only_one(home, grp), open_store(threads_file(home, environ)) as store:
             sweep(Place(home, environ, grp, url), store, time.time())
     except PannierError as error:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 from pannier import groups
-from pannier.learned.means import AskClient, means
-from pannier.learning.recorded import database_url, not_installed
-from pannier.learning.telling import Told
+from pannier.learned.equipping import AskClient, equipped
+from pannier.learning.store.steps import database_url, not_installed
+from pannier.learning.work.telling import Told
 from pannier.paths import Home
 
 LINGER = 2.0
@@ -52,16 +52,16 @@ def draw(
     """Draw lessons until nothing is due, or a signal ends it.
 
     Whether all has ended: else a model is still waited for, and the process is to end at once.
-    Raises PannierError; `working.Busy` when another process does it.
+    Raises PannierError; `locks.Busy` when another process does it.
     """
     try:
-        from pannier.learning.worker import work  # noqa: PLC0415 (DBOS takes half a second)
+        from pannier.learning.work.worker import work  # noqa: PLC0415 (DBOS takes half a second)
     except ImportError as error:
         raise not_installed() from error
     url = database_url(groups.home_settings(home).learning, environ)
     clock = RealClock()
     with _ended_by_signals(clock):
-        made = means(home, environ, now=now, client=client)
+        made = equipped(home, environ, now=now, client=client)
         return work(made, clock, tell, url=url, linger=linger)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from pannier import groups
 from pannier.errors import PannierError
 from pannier.learned.data import timestamp
-from pannier.learning.budget import day_of
-from pannier.learning.rows import Report, Spent, Try
-from pannier.learning.schedule import Due, Standing, in_words
-from pannier.learning.standing import standings
+from pannier.learning.models.budget import day_of
 from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.store.rows import Report, Spent, Try
+from pannier.learning.work.schedule import Due, Standing, in_words
+from pannier.learning.work.standing import standings
 from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file

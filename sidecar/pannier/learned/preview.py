@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pannier import groups
-from pannier.learned.means import means
-from pannier.learning.asking import Asker, AskError, Question
-from pannier.learning.consolidation import question as merging
-from pannier.learning.extraction import question as reading
-from pannier.learning.folder import memory_text
-from pannier.learning.means import Means
-from pannier.learning.pieces import plan, rows_of
+from pannier.learned.equipping import equipped
+from pannier.learning.consolidation.question import question as merging
+from pannier.learning.extraction.pieces import plan, rows_of
+from pannier.learning.extraction.question import question as reading
+from pannier.learning.files.folder import memory_text
+from pannier.learning.models.asking import Asker, AskError, Question
+from pannier.learning.work.means import Means
 from pannier.paths import Home
 from pannier_hook.estimate import estimate
 
@@ -69,7 +69,7 @@ class Preview:
 def preview(home: Home, environ: Mapping[str, str], folder: str) -> Preview:
     """What a run of the group would read and send. Raises PannierError."""
     groups.get(home, folder)
-    made = means(home, environ)
+    made = equipped(home, environ)
     asker, why = _asker(made, folder)
     budget = made.budget(folder, asker)
     with made.threads() as store, made.learning() as learning:

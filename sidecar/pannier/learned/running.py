@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pannier.errors import PannierError, UsageError
 from pannier.learned.drawing import draw
 from pannier.learned.overview import settings_of
-from pannier.learning.choosing import chosen
-from pannier.learning.schedule import WORKS
+from pannier.learning.models.choosing import chosen
 from pannier.learning.store import learning_file, open_learning
-from pannier.learning.telling import Told
-from pannier.learning.working import Busy
+from pannier.learning.store.locks import Busy
+from pannier.learning.work.schedule import WORKS
+from pannier.learning.work.telling import Told
 from pannier.paths import Home
 from pannier.settings import CLIENT
 from pannier.threads.intake import take_in

@@ -8,10 +8,10 @@ from typing import Any
 
 from pannier import groups
 from pannier.learned import data, finding, written
+from pannier.learning.files.memoryfile import text_of
 from pannier.learning.lessons import Candidate, Evidence, Lesson
-from pannier.learning.memoryfile import text_of
-from pannier.learning.rows import Gone
 from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.store.rows import Gone
 from pannier.paths import Home
 from pannier.threads.excerpt import one_line
 from pannier.threads.rows import MessageRow

@@ -10,10 +10,10 @@ from pannier.findings import Finding, Level
 from pannier.learned import written
 from pannier.learned.data import moment
 from pannier.learned.overview import Overview, overviews, readable
-from pannier.learning.asking import AskError
-from pannier.learning.choosing import chosen
-from pannier.learning.rows import ASIDE
-from pannier.learning.schedule import WORKS
+from pannier.learning.models.asking import AskError
+from pannier.learning.models.choosing import chosen
+from pannier.learning.store.rows import ASIDE
+from pannier.learning.work.schedule import WORKS
 from pannier.paths import GroupPaths, Home
 from pannier.settings import CLIENT
 from pannier.shown import shown

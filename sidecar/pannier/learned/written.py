@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pannier.learning.folder import memory_text
-from pannier.learning.memoryfile import parse
+from pannier.learning.files.folder import memory_text
+from pannier.learning.files.memoryfile import parse
 from pannier.paths import Home
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pannier.errors import PannierError
-from pannier.learning.edits import Edits
-from pannier.learning.schedule import Due, Standing, compaction_is_over, due
-from pannier.learning.standing import pass_over, standings
 from pannier.learning.store import learning_file, open_learning
-from pannier.learning.telling import told
+from pannier.learning.work.edits import Edits
+from pannier.learning.work.schedule import Due, Standing, compaction_is_over, due
+from pannier.learning.work.standing import pass_over, standings
+from pannier.learning.work.telling import told
 from pannier.paths import Home
 from pannier.serve.child import Child
 from pannier.serve.facts import GroupFacts

@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 from pannier.cli import pannier
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import PannierError
-from pannier.learning import folder, memoryfile
+from pannier.learning.files import folder, memoryfile
 from pannier.learning.lessons import Candidate, Evidence, Lesson
 from pannier.learning.merge import Change, Merge, Taken
-from pannier.learning.rows import ThreadMark
 from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.store.rows import ThreadMark
 from pannier.paths import Home
 from pannier.threads.locking import writing
 from pannier.threads.store import open_store, threads_file

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.learned_home import RULE, SAID, SECRET, error, learn, make_home, opened, run
 
-from pannier.learning import memoryfile
-from pannier.learning.rows import Try
+from pannier.learning.files import memoryfile
+from pannier.learning.store.rows import Try
 from pannier.paths import Home
 
 

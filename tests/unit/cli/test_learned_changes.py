@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.learned_home import RULE, error, learn, make_home, memory, opened, run, summary
 
-from pannier.learning import folder, memoryfile, publishing
+from pannier.learning.files import folder, memoryfile, publishing
+from pannier.learning.files.publishing import Decided
 from pannier.learning.merge import Change, Merge, Taken
-from pannier.learning.publishing import Decided
 from pannier.paths import Home
 
 NEW = "Quotes over $50k need two signatures."

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.cli.learned_home import learn, make_home, opened, run
 
 from pannier.learned import troubles
-from pannier.learning.rows import Try
+from pannier.learning.store.rows import Try
 from pannier.paths import Home
 
 ENVIRON = {"PATH": "/usr/bin"}

@@ -27,8 +27,8 @@ from pannier.endpoint.answers import Fail
 from pannier.endpoint.model import ScriptedModel
 from pannier.endpoint.server import on_loopback
 from pannier.learned.running import run as run_now
-from pannier.learning.telling import Told
-from pannier.learning.working import seat
+from pannier.learning.store.locks import seat
+from pannier.learning.work.telling import Told
 from pannier.paths import Home
 
 

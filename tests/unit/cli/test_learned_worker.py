@@ -18,7 +18,7 @@ from tests.unit.cli.learned_home import RULE, SAID, make_home, memory, opened, t
 from pannier.endpoint.answers import Answer
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_loopback
-from pannier.learning.telling import Told, told
+from pannier.learning.work.telling import Told, told
 from pannier.paths import Home
 
 SECONDS = 60.0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pannier.clients.asking import WAYS, WORKDIR, Said, Sheet
-from pannier.learning.failures import told
+from pannier.learning.models.failures import told
 
 SHEET = Sheet("Read it.", '{"type": "object"}')
 DATA = {"summary": "s", "candidates": []}

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import Question
-from pannier.learning.memoryfile import parse
-from pannier.learning.recorded import FILE
+from pannier.learning.files.memoryfile import parse
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import Question
+from pannier.learning.store.steps import FILE
 
 from .stage import HOUR, Scripted, Stage, learns, numbers
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import Asker, Question, Reply
-from pannier.learning.means import Means
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import Asker, Question, Reply
 from pannier.learning.store import Learning, learning_file, open_learning
-from pannier.learning.telling import Told
-from pannier.learning.worker import work
+from pannier.learning.work.means import Means
+from pannier.learning.work.telling import Told
+from pannier.learning.work.worker import work
 from pannier.paths import Home
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file

@@ -9,9 +9,10 @@ import pytest
 from tests.unit.learning.things import SECOND, candidate, mark, merge, proof
 
 from pannier.errors import UsageError
-from pannier.learning import approval, publishing
+from pannier.learning.consolidation import approval
+from pannier.learning.files import publishing
+from pannier.learning.files.publishing import Decided
 from pannier.learning.merge import Taken
-from pannier.learning.publishing import Decided
 from pannier.learning.store import Learning, open_learning
 
 RULE = "Deploy without asking anybody."

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import AskError, Question, Reply, asked_tokens
-from pannier.learning.budget import Budgeted, day_of, refusal
-from pannier.learning.rows import Spent
-from pannier.learning.schedule import next_day
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import AskError, Question, Reply, asked_tokens
+from pannier.learning.models.budget import Budgeted, day_of, refusal
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.rows import Spent
+from pannier.learning.work.schedule import next_day
 from pannier.settings.learning import Budget
 
 NOON = 1_796_040_000.0
@@ -112,7 +112,7 @@ def test_a_killed_process_has_been_counted(tmp_path: Path, books: Books) -> None
     script = """
 import os, signal, sys
 from pathlib import Path
-from pannier.learning.budget import Budgeted
+from pannier.learning.models.budget import Budgeted
 from pannier.learning.store import open_learning
 from tests.unit.learning.test_budget import NOON, QUESTION, WIDE, Model
 kill = lambda: os.kill(os.getpid(), signal.SIGKILL)

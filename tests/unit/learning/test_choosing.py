@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from pannier.learning import choosing
-from pannier.learning.asking import Asker, AskError
-from pannier.learning.choosing import chosen
-from pannier.learning.langchain_asker import LangChainAsker
+from pannier.learning.models import choosing
+from pannier.learning.models.asking import Asker, AskError
+from pannier.learning.models.choosing import chosen
+from pannier.learning.models.langchain_asker import LangChainAsker
 from pannier.settings.learning import LearningSettings
 
 KEY = "sk-0123456789"
@@ -94,7 +94,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_choosing_is_light() -> None:
     """Settings can be judged without loading the libraries of any provider."""
     code = (
-        "import sys, pannier.learning.choosing, pannier.learning.budget;"
+        "import sys, pannier.learning.models.choosing, pannier.learning.models.budget;"
         "print([m for m in sys.modules if m.startswith(('lang', 'openai', 'anthropic', 'httpx'))])"
     )
     done = subprocess.run(

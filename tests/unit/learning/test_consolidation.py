@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pannier.learning import adopting, grounds
-from pannier.learning.asking import AskError, Reply
-from pannier.learning.consolidation import question, share_of
-from pannier.learning.deciding import decide, refresh
-from pannier.learning.draft import UNMENTIONED, Situation
+from pannier.learning.consolidation import adopting, grounds
+from pannier.learning.consolidation.deciding import decide, refresh
+from pannier.learning.consolidation.draft import UNMENTIONED, Situation
+from pannier.learning.consolidation.question import question, share_of
+from pannier.learning.files.memoryfile import FRESH, digest, parse, text_of
 from pannier.learning.lessons import Candidate, Evidence, Kind, Lesson, Source
-from pannier.learning.memoryfile import FRESH, digest, parse, text_of
 from pannier.learning.merge import ONCE_MORE, Merge
+from pannier.learning.models.asking import AskError, Reply
 from pannier_hook.estimate import estimate
 
 MINUTE = 60 * 10**9

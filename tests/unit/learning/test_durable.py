@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from pannier.errors import PannierError
-from pannier.learning import recorded
-from pannier.learning.durable import Do, Ended, Works, launched
-from pannier.learning.means import Json, Step
-from pannier.learning.working import Busy, left, seat
+from pannier.learning.store import steps
+from pannier.learning.store.locks import Busy, left, seat
+from pannier.learning.work.durable import Do, Ended, Works, launched
+from pannier.learning.work.means import Json, Step
 from pannier.paths import Home
 
 SECONDS = 30.0
@@ -47,7 +47,7 @@ def outcome(works: Works, number: int = 1) -> list[Ended]:
 
 
 def rows(home: Home) -> int:
-    with sqlite3.connect(home.state / recorded.FILE) as db:
+    with sqlite3.connect(home.state / steps.FILE) as db:
         tables = ("workflow_status", "operation_outputs", "workflow_input", "workflow_output")
         return sum(db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables)
 
@@ -206,7 +206,7 @@ def test_what_is_done_takes_no_room(home: Home) -> None:
             for number in range(10):
                 works.begin(f"g{number}", "extract")
             assert len(outcome(works, 10)) == 10
-            sizes.append((home.state / recorded.FILE).stat().st_size)
+            sizes.append((home.state / steps.FILE).stat().st_size)
         assert sizes[2] == sizes[1]
     assert rows(home) == 0
 
@@ -222,13 +222,13 @@ def test_of_a_group_that_is_forgotten_no_byte_is_left(home: Home) -> None:
         for grp in ("scout", "scout_2"):
             works.begin(grp, "extract")
         outcome(works, 2)
-    file = home.state / recorded.FILE
+    file = home.state / steps.FILE
     assert b"door code of scout is" in file.read_bytes()
-    recorded.forget(home, None, "scout")
+    steps.forget(home, None, "scout")
     data = file.read_bytes()
     assert b"door code of scout is" not in data
     assert b"door code of scout_2 is" in data
-    assert not list(home.state.glob(f"{recorded.FILE}-*"))
+    assert not list(home.state.glob(f"{steps.FILE}-*"))
 
 
 def test_with_sqlite_there_is_one_worker(home: Home) -> None:
@@ -248,8 +248,8 @@ def test_a_place_that_a_kill_left_is_known(home: Home) -> None:
 def test_what_cannot_be_recorded_is_said_in_words(home: Home) -> None:
     """Not as a traceback of a library's."""
     home.state.mkdir()
-    (home.state / recorded.FILE).write_bytes(b"no database at all, but a text of some length" * 9)
-    with pytest.raises(PannierError, match=recorded.FILE), worker(home, Paid()):
+    (home.state / steps.FILE).write_bytes(b"no database at all, but a text of some length" * 9)
+    with pytest.raises(PannierError, match=steps.FILE), worker(home, Paid()):
         pass
 
 
@@ -257,7 +257,7 @@ def test_the_file_is_the_owners_alone(home: Home) -> None:
     """It holds what was said."""
     with worker(home, Paid()):
         pass
-    assert (home.state / recorded.FILE).stat().st_mode & 0o777 == 0o600
+    assert (home.state / steps.FILE).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("value", [None, "mysql://x", ""])
@@ -267,5 +267,5 @@ def test_a_database_that_is_no_postgresql_is_refused(value: str | None) -> None:
 
     environ: dict[str, Any] = {} if value is None else {"STEPS": value}
     with pytest.raises(PannierError, match="STEPS is not set"):
-        recorded.database_url(HomeLearning(database_from="STEPS"), environ)
-    assert recorded.database_url(HomeLearning(), environ) is None
+        steps.database_url(HomeLearning(database_from="STEPS"), environ)
+    assert steps.database_url(HomeLearning(), environ) is None

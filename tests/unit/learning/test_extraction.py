@@ -11,14 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pannier.learning import forgotten
-from pannier.learning.answers import ExtractionAnswer
-from pannier.learning.asking import AskError, Reply
-from pannier.learning.extraction import Extraction, judge, question
-from pannier.learning.forgotten import NOTHING, Forgotten
-from pannier.learning.lessons import Kind
-from pannier.learning.pieces import split
-from pannier.learning.weighing import (
+from pannier.learning.extraction.pieces import split
+from pannier.learning.extraction.question import Extraction, judge, question
+from pannier.learning.extraction.weighing import (
     AGAIN,
     BY_MESSAGE,
     BY_TOOLS,
@@ -35,6 +30,11 @@ from pannier.learning.weighing import (
     WIDENS,
     tidy,
 )
+from pannier.learning.guards import forgotten
+from pannier.learning.guards.forgotten import NOTHING, Forgotten
+from pannier.learning.lessons import Kind
+from pannier.learning.models.answers import ExtractionAnswer
+from pannier.learning.models.asking import AskError, Reply
 from pannier.threads.rows import MessageRow
 from pannier_hook.messages import Message, frame
 

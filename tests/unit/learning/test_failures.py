@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError, model_validator
 
-from pannier.learning.failures import ask_error, told
+from pannier.learning.models.failures import ask_error, told
 
 KEY = "a-key-of-no-known-form"
 

@@ -20,15 +20,15 @@ from tests.unit.learning.things import SECOND, candidate, lesson
 from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
 from pannier.errors import UsageError
 from pannier.learned import deleted
-from pannier.learning import folder, lines, memoryfile, publishing, recorded
-from pannier.learning.forgetting import Place, forget, planned, sweep
+from pannier.learning.files import folder, memoryfile, publishing
+from pannier.learning.files.memoryedits import add
+from pannier.learning.forgetting.removal import Place, forget, planned, sweep
+from pannier.learning.forgetting.wishes import Wish
 from pannier.learning.lessons import Candidate, Evidence, Lesson
-from pannier.learning.memoryedits import add
 from pannier.learning.merge import Change, Merge, Taken
-from pannier.learning.rows import ThreadMark
-from pannier.learning.store import Learning, learning_file, open_learning
-from pannier.learning.wishes import Wish
-from pannier.learning.working import Busy, at_work
+from pannier.learning.store import Learning, learning_file, lessontable, open_learning, steps
+from pannier.learning.store.locks import Busy, at_work
+from pannier.learning.store.rows import ThreadMark
 from pannier.paths import Home
 from pannier.threads.store import WritableStore, open_store, threads_file
 from pannier_hook.events import Event
@@ -102,13 +102,13 @@ def write(group: Group) -> None:
         for mark, those in zip(marks, candidates, strict=True):
             learning.add_extraction("scout", mark.thread, mark, those)
         for one in (group.rule, group.other):
-            lines.put(learning.db, "scout", one)
+            lessontable.put(learning.db, "scout", one)
         learning.note_memory("scout", memoryfile.digest(memory.text))
         learning.books.report("scout", "extract", 1.0, json.dumps({"dropped": [[RULE, "why"]]}))
         learning.books.report("scout", "extract", 2.0, json.dumps({"found": 3}))
         learning.stage("scout", json.dumps({"memory": RULE}), "waiting", 3.0)
-    steps = group.place.home.state / recorded.FILE
-    with sqlite3.connect(steps) as db:
+    file = group.place.home.state / steps.FILE
+    with sqlite3.connect(file) as db:
         db.execute("CREATE TABLE operation_outputs (workflow_uuid TEXT, output TEXT)")
         db.execute("INSERT INTO operation_outputs VALUES ('scout:extract:1', ?)", (RULE,))
         db.execute("INSERT INTO operation_outputs VALUES ('pilot:extract:1', 'of another')")
@@ -148,7 +148,7 @@ def test_a_lesson_is_gone_everywhere(group: Group) -> None:
         assert learning.group_mark("scout").memory == memoryfile.digest(text)
         assert learning.forgotten("scout").verdict(RULE, []) == "gone"
         assert learning.forgotten("pilot").verdict(RULE, []) == ""
-    with sqlite3.connect(group.place.home.state / recorded.FILE) as db:
+    with sqlite3.connect(group.place.home.state / steps.FILE) as db:
         assert db.execute("SELECT output FROM operation_outputs").fetchall() == [("of another",)]
 
 
@@ -197,7 +197,7 @@ def test_a_thread_is_forgotten_and_a_time(group: Group) -> None:
 
 def test_nobody_learns_meanwhile(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker's answer would bring it back: it is waited for."""
-    monkeypatch.setattr("pannier.learning.working.PATIENCE", 0.0)
+    monkeypatch.setattr("pannier.learning.store.locks.PATIENCE", 0.0)
     with at_work(group.place.home, "scout", seconds=0) as taken:
         assert taken
         with pytest.raises(Busy):
@@ -252,12 +252,12 @@ def test_what_is_just_being_written_is_written_first(group: Group) -> None:
 
 
 POINTS = (
-    "pannier.learning.recorded.forget",
-    "pannier.learning.folder.Folder.remove_session",
-    "pannier.learning.folder.Folder.replace",
-    "pannier.learning.store.Learning.note_memory",
-    "pannier.learning.books.Books.drop_reports",
-    "pannier.learning.lines.remove",
+    "pannier.learning.store.steps.forget",
+    "pannier.learning.files.folder.Folder.remove_session",
+    "pannier.learning.files.folder.Folder.replace",
+    "pannier.learning.store.learning.Learning.note_memory",
+    "pannier.learning.store.books.Books.drop_reports",
+    "pannier.learning.store.lessontable.remove",
 )
 
 
@@ -415,7 +415,7 @@ def test_deleting_a_thread_takes_what_was_found_there(
     """While a worker holds the group it is said that something stays; the worker sweeps then."""
     home = group.place.home
     with at_work(home, "scout", seconds=0):
-        monkeypatch.setattr("pannier.learning.working.PATIENCE", 0.0)
+        monkeypatch.setattr("pannier.learning.store.locks.PATIENCE", 0.0)
         (why,) = deleted.delete(home, {}, "scout/other").kept
         assert why.startswith("what was learned from it: ")
     assert group.traces("Bob") != []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pannier.learning import approval
-from pannier.learning.forgetting import Place, forget
-from pannier.learning.wishes import Wish
+from pannier.learning.consolidation import approval
+from pannier.learning.forgetting.removal import Place, forget
+from pannier.learning.forgetting.wishes import Wish
 
 from .stage import HOUR, Stage
 

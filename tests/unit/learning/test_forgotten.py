@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.learning.things import SECOND, proof
 
-from pannier.learning.forgotten import (
+from pannier.learning.guards.forgotten import (
     NOTHING,
     Forgotten,
     has_words,

@@ -8,9 +8,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pannier.learning.index import LONGEST, summary
+from pannier.learning.files.memoryfile import FRESH, parse
+from pannier.learning.files.summaryfile import LONGEST, summary
 from pannier.learning.lessons import Kind, Lesson
-from pannier.learning.memoryfile import FRESH, parse
 
 KINDS: tuple[Kind, ...] = (
     "preference",

@@ -18,10 +18,10 @@ from pydantic import BaseModel, Field
 from pannier.endpoint.answers import Answer, Cut, Fail, Fill, Garbled, Late, Moved, Say
 from pannier.endpoint.model import Request, ScriptedModel
 from pannier.endpoint.server import on_loopback
-from pannier.learning.answers import ConsolidationAnswer, ExtractionAnswer
-from pannier.learning.asking import AskError, Question, asked_tokens
-from pannier.learning.langchain_asker import LangChainAsker, provider_of
-from pannier.learning.wire import wire_schema
+from pannier.learning.models.answers import ConsolidationAnswer, ExtractionAnswer
+from pannier.learning.models.asking import AskError, Question, asked_tokens
+from pannier.learning.models.langchain_asker import LangChainAsker, provider_of
+from pannier.learning.models.wire import wire_schema
 
 KEY = "sk-ant-a-key-that-nobody-may-see-0123456789"
 FOUND = {

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pannier.errors import PannierError
-from pannier.learning import memoryedits
-from pannier.learning.memoryfile import (
+from pannier.learning.files import memoryedits
+from pannier.learning.files.memoryfile import (
     BOM,
     FRESH,
     NOWHERE,

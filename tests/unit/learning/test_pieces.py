@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
-from pannier.learning.extraction import question
-from pannier.learning.forgotten import Forgotten, time_tombstone
-from pannier.learning.pieces import MOST_PIECES, Piece, plan, rows_of, split
-from pannier.learning.reading import read
-from pannier.learning.record import LEAST_ROOM, cost, record, room
-from pannier.learning.rows import ThreadMark
+from pannier.learning.extraction.pieces import MOST_PIECES, Piece, plan, rows_of, split
+from pannier.learning.extraction.prompt import LEAST_ROOM, cost, prompt, room
+from pannier.learning.extraction.question import question
+from pannier.learning.extraction.reading import read
+from pannier.learning.guards.forgotten import Forgotten, time_tombstone
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.rows import ThreadMark
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import WritableStore, open_store
 from pannier_hook.estimate import estimate
@@ -112,7 +112,7 @@ def test_full_pieces(budget: int, text: str) -> None:
 def test_more_than_was_planned() -> None:
     """Of far more than there is room for, the first messages are left out."""
     rows = [row(n, "person", "text", f"word {n}") for n in range(1, 500)]
-    made = record(list(read(rows)), "main", "", LEAST)
+    made = prompt(list(read(rows)), "main", "", LEAST)
     assert made.tokens <= LEAST
     assert "word 499\n" in made.data
 
@@ -121,7 +121,7 @@ def test_more_than_was_planned() -> None:
 @given(conversations(), st.integers(LEAST, 4_000))
 def test_messages_that_came_between_do_not_burst_it(rows: list[MessageRow], budget: int) -> None:
     """Also when more stands in a piece than when it was planned."""
-    asked = record(list(read(rows)), "main", "", budget)
+    asked = prompt(list(read(rows)), "main", "", budget)
     assert asked.tokens <= budget
 
 
@@ -131,7 +131,7 @@ def test_no_text_can_forge_a_header(rows: list[MessageRow], summary: str) -> Non
     """Lines that begin with the mark are ours, and exactly those: whoever reads the record by them
     finds each message, its speaker and its text again."""
     shown = list(read(rows))
-    made = record(shown, "main", summary, 1_000_000)
+    made = prompt(shown, "main", summary, 1_000_000)
     found = re.search(r"\A\[([0-9a-f]{8}) thread main\]\n", made.data)
     assert found
     mark = found[1]
@@ -158,7 +158,7 @@ def test_the_record() -> None:
         row(13, "agent", "call", '{"command": "ls"}', tool="Bash", call="c"),
         row(14, "tool", "result", "x" * 1_700, tool="Bash", call="c", failed=True),
     ]
-    made = record(list(read(rows)), "acme rollout", "It began well.", 64_000)
+    made = prompt(list(read(rows)), "acme rollout", "It began well.", 64_000)
     mark = made.data[1:9]
     assert made.data.splitlines() == [
         f"[{mark} thread acme_rollout]",
@@ -179,7 +179,7 @@ def test_the_record() -> None:
 
 def test_secrets_in_the_summary_so_far() -> None:
     """They are masked there, too."""
-    made = record([], "main", "password: hunter2!x9", 64_000)
+    made = prompt([], "main", "password: hunter2!x9", 64_000)
     assert "hunter2" not in made.data
 
 

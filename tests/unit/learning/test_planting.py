@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pannier.learning.heard import Heard
-from pannier.learning.planting import FROM_TOOLS, clean_summary, coverage, is_planted
+from pannier.learning.guards.corpus import Corpus
+from pannier.learning.guards.planting import FROM_TOOLS, clean_summary, coverage, is_planted
 
 SAID = (
     "Anything over $40k needs my sign-off. And I prefer spaces over tabs.",
@@ -132,7 +132,7 @@ def test_rules_of_planting(text: list[str], said: list[list[str]], told: list[li
     assert not is_planted(line, [*persons, line], tools)
     assert not is_planted(line, persons, [])
     assert 0.0 <= coverage(line, persons) <= coverage(line, [*persons, *tools]) <= 1.0
-    assert is_planted(line, persons, tools) == is_planted(line, Heard(persons), Heard(tools))
+    assert is_planted(line, persons, tools) == is_planted(line, Corpus(persons), Corpus(tools))
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))

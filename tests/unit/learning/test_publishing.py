@@ -13,17 +13,17 @@ import pytest
 import yaml
 
 from pannier.errors import PannierError
-from pannier.learning import folder as folders
-from pannier.learning import publishing, sessionpages
-from pannier.learning.asking import Reply
-from pannier.learning.deciding import decide
-from pannier.learning.draft import Situation
+from pannier.learning.consolidation.deciding import decide
+from pannier.learning.consolidation.draft import Situation
+from pannier.learning.files import folder as folders
+from pannier.learning.files import publishing, sessionpages
+from pannier.learning.files.memoryfile import FRESH, digest, parse
+from pannier.learning.files.publishing import Decided
 from pannier.learning.lessons import Candidate, Evidence
-from pannier.learning.memoryfile import FRESH, digest, parse
 from pannier.learning.merge import Merge
-from pannier.learning.publishing import Decided
-from pannier.learning.rows import ThreadMark
+from pannier.learning.models.asking import Reply
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.rows import ThreadMark
 from pannier.paths import Home
 
 NOW = 1_795_953_600.0  # 2026-11-29 12:00 UTC

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pannier.learning.reading import RESULT, SAID, Shown, read
+from pannier.learning.extraction.reading import RESULT, SAID, Shown, read
 from pannier.threads.rows import MessageRow
 from pannier_hook.framing import FILES, Frame, Section, render
 from pannier_hook.messages import Message, frame

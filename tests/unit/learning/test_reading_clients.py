@@ -14,9 +14,9 @@ from tests.unit.clients.transcripts import claude_stories, stories
 
 from pannier.clients.transcript import Line, Reader
 from pannier.clients.transcripts import claude, fields, langchain
-from pannier.learning.extraction import question
-from pannier.learning.pieces import split
-from pannier.learning.reading import read
+from pannier.learning.extraction.pieces import split
+from pannier.learning.extraction.question import question
+from pannier.learning.extraction.reading import read
 from pannier.threads.rows import MessageRow
 from pannier.threads.store import open_store
 from pannier_agents.messages import line

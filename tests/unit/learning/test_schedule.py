@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pannier.learning.rows import Try
-from pannier.learning.schedule import (
+from pannier.learning.store.rows import Try
+from pannier.learning.work.schedule import (
     DAY,
     FIRST_PAUSE,
     LONGEST_PAUSE,

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.hook.conftest import World
 
 from pannier.clients.transcript import Entry, Message, Outcome, Reading, TurnBegins, TurnEnds
-from pannier.learning.answers import ConsolidationAnswer, ExtractionAnswer
-from pannier.learning.asking import Question
+from pannier.learning.models.answers import ConsolidationAnswer, ExtractionAnswer
+from pannier.learning.models.asking import Question
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file
 from pannier_hook.estimate import estimate

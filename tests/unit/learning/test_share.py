@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pannier.learning.files.memoryfile import FRESH, parse
+from pannier.learning.files.share import fit, worth
 from pannier.learning.lessons import Kind, Lesson
-from pannier.learning.memoryfile import FRESH, parse
-from pannier.learning.share import fit, worth
 from pannier_hook.estimate import estimate
 
 DAY = 86_400.0

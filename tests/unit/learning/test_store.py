@@ -10,8 +10,8 @@ import pytest
 from tests.unit.learning.things import candidate, lesson, mark, merge
 
 from pannier.learning.merge import Change, Taken
-from pannier.learning.rows import GroupMark, Spent, Try
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.rows import GroupMark, Spent, Try
 
 
 @pytest.fixture

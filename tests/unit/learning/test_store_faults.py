@@ -20,8 +20,8 @@ from tests.unit.learning.things import candidate, lesson, mark, merge
 from pannier.database import migrate
 from pannier.errors import PannierError
 from pannier.learning.merge import Change, Taken
-from pannier.learning.schema import MIGRATIONS
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.schema import MIGRATIONS
 
 DECIDED = merge(
     Change("add", lesson(1, candidates=(candidate(1).id,))),

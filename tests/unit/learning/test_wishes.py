@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.unit.learning.things import SECOND, candidate, lesson, mark, proof
 
 from pannier.errors import UsageError
-from pannier.learning.forgotten import Forgotten
+from pannier.learning.forgetting.wishes import Known, Plan, Wish, plan
+from pannier.learning.guards.forgotten import Forgotten
 from pannier.learning.lessons import Candidate, Evidence, Lesson
-from pannier.learning.rows import Report, ThreadMark, Try
-from pannier.learning.wishes import Known, Plan, Wish, plan
+from pannier.learning.store.rows import Report, ThreadMark, Try
 
 RULE = "Quotes over $40k need the sign-off of Ann."
 OTHER = "Deployments happen on Tuesdays."

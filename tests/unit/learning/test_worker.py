@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pannier.learning.answers import ConsolidationAnswer, ExtractionAnswer
-from pannier.learning.asking import Asker, AskError, Question, Reply, Trouble
-from pannier.learning.rows import Try
-from pannier.learning.schedule import FIRST_PAUSE, MOST_TRIES
-from pannier.learning.working import only_one
+from pannier.learning.models.answers import ConsolidationAnswer, ExtractionAnswer
+from pannier.learning.models.asking import Asker, AskError, Question, Reply, Trouble
+from pannier.learning.store.locks import only_one
+from pannier.learning.store.rows import Try
+from pannier.learning.work.schedule import FIRST_PAUSE, MOST_TRIES
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pannier.learning.lessons import Candidate, CandidateState, Evidence, Kind, Lesson, Source
 from pannier.learning.merge import Change, Merge, Taken
-from pannier.learning.rows import ThreadMark
+from pannier.learning.store.rows import ThreadMark
 
 SECOND = 10**9
 

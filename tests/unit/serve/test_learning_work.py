@@ -11,9 +11,9 @@ import pytest
 from pannier import groups
 from pannier.clients.transcript import Message, Reading, TurnBegins, TurnEnds
 from pannier.groups import new_settings
-from pannier.learning.rows import Try
 from pannier.learning.store import Learning, learning_file, open_learning
-from pannier.learning.telling import Told
+from pannier.learning.store.rows import Try
+from pannier.learning.work.telling import Told
 from pannier.serve.facts import GroupFacts
 from pannier.serve.learning import FIRST_PAUSE, LearningWork
 from pannier.serve.log import Event

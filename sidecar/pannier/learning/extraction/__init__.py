@@ -1,0 +1,1 @@
+"""From what was said to candidates: what is read, how it is asked, what is believed. Pure."""

@@ -1,0 +1,212 @@
+"""Whether what a model found in a piece of a thread may be believed, and as what. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pannier import redaction
+from pannier.learning.extraction.reading import Shown
+from pannier.learning.guards.corpus import Corpus
+from pannier.learning.guards.forgotten import Forgotten
+from pannier.learning.guards.planting import clean_summary, coverage, is_demanded, is_planted
+from pannier.learning.guards.widening import widens
+from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
+from pannier.learning.models.answers import Found
+from pannier.threads.excerpt import plain
+
+SUMMARY = 3_000
+"""The most of a summary that is kept, in code points."""
+
+NO_TEXT = "it says nothing, or little but a secret"
+NO_PROOF = "no message that was shown proves it"
+NOT_SAID = "the messages that it names do not say so"
+AGAIN = "it says the same as another one"
+NO_PERSON = "it needs a person's message, and none says so"
+BY_TOOLS = "only the output of tools says so"
+ORDER = "it is an instruction that stands in the output of a tool"
+OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
+FORGOTTEN = "it was forgotten"
+
+OTHER_WORDS = "few of its words stand in the messages that it names"
+BY_MESSAGE = "a message of the queue says so, and no person"
+WIDENS = "it lets the agent do more than before"
+SAID_AGAIN = "it was forgotten, and a person said it again since"
+
+_STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
+_NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
+
+
+class Dropped(Exception):
+    """Why a candidate is not taken."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A candidate that is taken: as what, by whom, and why it is held ("": it is not)."""
+
+    kind: Kind
+    source: Source
+    evidence: tuple[Evidence, ...]
+    held: str
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What a piece's candidates are weighed against."""
+
+    shown: Mapping[int, Shown]
+    thread: str
+    forgotten: Forgotten
+
+    @cached_property
+    def told(self) -> Corpus:
+        """What tools put out."""
+        return self._corpus("tool")
+
+    @cached_property
+    def said(self) -> Corpus:
+        """What persons and the queue said."""
+        return self._corpus("person", "message")
+
+    @cached_property
+    def all(self) -> Corpus:
+        return self._corpus(*_STRONGEST)
+
+    def _corpus(self, *sources: Source) -> Corpus:
+        return Corpus(one.text for one in self.shown.values() if one.source in sources)
+
+    def weigh(self, found: Found, text: str) -> Case:
+        """Raises Dropped."""
+        if _is_little(text):
+            raise Dropped(NO_TEXT)
+        proofs = [self.shown[number] for number in sorted({*found.evidence} & self.shown.keys())]
+        if not proofs:
+            raise Dropped(NO_PROOF)
+        source = min((proof.source for proof in proofs), key=_STRONGEST.index)
+        said = Corpus(proof.text for proof in proofs if proof.source in ("person", "message"))
+        if is_planted(text, said, self.told):
+            source = "tool"
+        kind = _kind(found.kind, source, text)
+        if source == "tool" and is_demanded(text, self.told):
+            raise Dropped(ORDER)
+        strange = self._is_strange(text, proofs)
+        evidence = tuple(
+            Evidence(self.thread, proof.turn, proof.message, proof.source, proof.at)
+            for proof in proofs
+        )
+        verdict = self.forgotten.verdict(text, evidence)
+        if verdict == "gone":
+            raise Dropped(FORGOTTEN)
+        doubts = (
+            widens(text),
+            WIDENS if found.widens else "",
+            SAID_AGAIN if verdict == "held" else "",
+            BY_MESSAGE if source == "message" and kind in FROM_PERSONS else "",
+            OTHER_WORDS if strange else "",
+        )
+        return Case(kind, source, evidence, next(filter(None, doubts), ""))
+
+    def _is_strange(self, text: str, proofs: Sequence[Shown]) -> bool:
+        """Whether what it names has few of its words: it may be in another language. Raises Dropped
+        if something else here has more of them."""
+        said = coverage(text, Corpus(self._context(proofs)))
+        if said < _LEAST_SAID <= coverage(text, self.all):
+            raise Dropped(NOT_SAID)
+        return said < _ENOUGH_SAID
+
+    def _context(self, proofs: Sequence[Shown]) -> Iterator[str]:
+        """What the proofs say, each with what the agent said before: it may be an answer."""
+        numbers = {proof.message for proof in proofs}
+        before: Shown | None = None
+        for one in self.shown.values():
+            if one.message in numbers:
+                yield one.text
+                if before is not None and before.source == "agent":
+                    yield before.text
+            before = one
+
+    def summary(self, text: str, held: Iterable[str] = ()) -> tuple[str, list[tuple[str, str]]]:
+        """The summary as it may be kept, and what was taken out of it: also what says the same as
+        the candidates that are `held`."""
+        masked = redaction.mask(plain(text)).strip()
+        clean, planted = clean_summary(masked, self.said, self.told, held)
+        out = [(sentence, f"of the summary: {why}") for sentence, why in planted]
+        sentences = []
+        for sentence in _sentences(clean):
+            if self.forgotten.verdict(sentence, ()):
+                out.append((sentence.strip(), f"of the summary: {FORGOTTEN}"))
+            else:
+                sentences.append(sentence)
+        return "".join(sentences).strip()[:SUMMARY], out
+
+
+def _kind(kind: Kind, source: Source, text: str) -> Kind:
+    """As what a candidate is taken by its source. Raises Dropped."""
+    if source != "tool":
+        if source == "agent" and kind in FROM_PERSONS:
+            raise Dropped(NO_PERSON)
+        return kind
+    if kind in _NEVER_OF_TOOLS:
+        raise Dropped(NO_PERSON if kind in FROM_PERSONS else BY_TOOLS)
+    if _ORDERS.search(text):
+        raise Dropped(ORDER)
+    if _PEOPLE.search(text):
+        raise Dropped(OF_PEOPLE)
+    return "environment"
+
+
+_ORDERS = re.compile(
+    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do not|don't|please|make sure|ensure"
+    r"|remember to|from now on|prefers?|instead of|you (?:are|have|need|may|can)"
+    r"|immer|nie(?:mals)?|muss(?:t)?|müssen|soll(?:en|st|te)?|bitte|ab sofort|künftig|nicht mehr"
+    r"|toujours|jamais|doi(?:t|s|vent)|il faut|veuillez|désormais"
+    r"|siempre|nunca|debe[ns]?|hay que|por favor|a partir de ahora)\b"
+    r"|总是|始终|永远|必须|应该|应当|务必|不要|请|切勿|必ず|常に|ください|べき|決して|こと。?$",
+    re.IGNORECASE,
+)
+"""What an order sounds like. Of a tool's output only facts are taken, and few sound so."""
+
+_PEOPLE = re.compile(
+    r"\b(?:the|your|our) (?:user|owner|human|person|boss)\b(?! (?:account|agent|group|id|interface|"
+    r"manual|name|role|table))|\b(?:der|die|des|dem|den) (?:be)?nutzer(?:s|in)?\b"
+    r"|\bl'utilisat(?:eur|rice)\b|\b(?:el|la) (?:usuari[oa]|dueñ[oa])\b|用户|主人|ユーザー|利用者",
+    re.IGNORECASE,
+)
+_LEAST_SAID = 0.25
+"""Share of a lesson's words that what it names has, at least."""
+_ENOUGH_SAID = 0.34
+"""With less, a person looks at it."""
+_LEAST = 8
+"""Letters of a lesson, at least; of another script than ours, one counts as three."""
+_BESIDE_A_SECRET = 30
+"""The same of one in which something was masked."""
+_REMOVED = re.compile(r"\[[\w -]{1,60} removed\]")
+_BULLET = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s+")
+_ID = re.compile(r"\s\^[0-9A-Za-z-]{1,40}$")
+
+
+def tidy(text: str) -> str:
+    """In one line, without secrets, and without what would make it a line of a list."""
+    line = " ".join(redaction.mask(plain(text)).split())
+    return _ID.sub("", _BULLET.sub("", line, count=1) if _BULLET.match(line) else line).strip()
+
+
+def _is_little(text: str) -> bool:
+    rest, masked = _REMOVED.subn(" ", text)
+    letters = sum(c.isalnum() if c.isascii() else 3 * c.isalnum() for c in rest)
+    return letters < (_BESIDE_A_SECRET if masked else _LEAST)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """With what stands between them: together they are the text."""
+    at = 0
+    for end in _END.finditer(text):
+        yield text[at : end.end()]
+        at = end.end()
+    yield text[at:]
+
+
+_END = re.compile(r"(?:[.!?]\s|[。！？]|\n)\s*")

@@ -1,0 +1,62 @@
+"""`session_summaries/`: a page for each of the threads that were active last. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+
+import yaml
+
+from pannier import redaction
+from pannier.learning.store.rows import ThreadMark
+from pannier.shown import brief
+from pannier.threads.times import timestamp
+from pannier_hook import VERSION
+from pannier_hook.textrules import clean, one_line
+
+KEPT = 30
+"""Threads that have a page."""
+_SLUG = 40
+_TITLE = 120
+_DESCRIPTION = 160
+
+
+def kept(marks: Iterable[ThreadMark], waiting: Collection[str]) -> tuple[ThreadMark, ...]:
+    """The threads that have a page: those with the most recent activity, and older ones of which
+    something found still waits to be merged (`waiting`, by key)."""
+    told = [mark for mark in marks if mark.name and mark.summary.strip()]
+    told.sort(key=lambda mark: (-mark.active, mark.thread))
+    return tuple(m for rank, m in enumerate(told) if rank < KEPT or m.thread in waiting)
+
+
+def page_name(mark: ThreadMark) -> str:
+    """The file's: the thread's name as far as it can be one, and its key."""
+    slug = re.sub(r"[^a-z0-9]+", "-", mark.name.lower()).strip("-")[:_SLUG].strip("-") or "thread"
+    return f"{slug}-{mark.thread}.md"
+
+
+def page(mark: ThreadMark) -> str:
+    """Its text, in the Open Knowledge Format (v0.2: `generated`, `sources`)."""
+    title = one_line(mark.name, _TITLE)
+    text = redaction.mask(clean(mark.summary)).strip()
+    front = {
+        "type": "Session summary",
+        "title": title,
+        "description": brief(_first_sentence(text), _DESCRIPTION),
+        "timestamp": timestamp(mark.active) or "",
+        "generated": {"by": f"pannier/{VERSION}", "at": _at(mark.summarized)},
+        "sources": [f"thread {mark.thread}"],
+    }
+    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)
+    return f"---\n{head}---\n\n# {title}\n\n{text}\n"
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(text.split())
+    end = re.search(r"[.!?](?=\s)|[。！？]", line)
+    return line[: end.end()] if end else line
+
+
+def _at(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

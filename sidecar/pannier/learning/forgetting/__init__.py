@@ -1,0 +1,1 @@
+"""What a person wants forgotten, and how it is removed."""

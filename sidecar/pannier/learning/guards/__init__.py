@@ -1,0 +1,1 @@
+"""What keeps out what must not be learned: widening, planted and forgotten text. Pure."""
