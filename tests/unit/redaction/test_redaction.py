@@ -75,6 +75,24 @@ NAMED = [
     "密码：hunter2",
     "密码是hunter2",
     "パスワードはhunter2です",
+    "https://bob:Sommer2026!@db.example.com/x",
+    "postgres://app:p$a&s+s=w0rd@db.example/prod",
+    "redis://:hunter2!@cache.example:6379",
+    "log in as admin / Sommer2026!",
+    "Login admin:Sommer2026!",
+    "Пароль от Atlas: Sommer2026!",
+    "비밀번호는 Sommer2026! 입니다",
+    "كلمة المرور هي Sommer2026!",
+    "la password di atlas e' Sommer2026!",
+    "la password di atlas è Sommer2026!",
+    "a senha do atlas é Sommer2026!",
+    "hasło to Sommer2026!",
+    "Wachtwoord: Sommer2026!",
+    "şifre: Sommer2026!",
+    "The password to the vault is Sommer2026!",
+    "the signing salt is " + HEX,
+    "salt = " + HEX,
+    "the atlas password is s o m m e r 2 0 2 6",
 ]
 HARMLESS = [
     "deploy key: in the team's vault",
@@ -142,6 +160,21 @@ HARMLESS = [
     "password rules: 2026 edition",
     "Das Passwort liegt im Tresor2.",
     "密码在保险库里",
+    "https://docs.example.com:8080/a@2x.png",
+    "http://localhost:8080?mail=a@b.example",
+    "https://user:$PASSWORD@host.example/x",
+    "postgres://app:***@db.example/prod",
+    "Log in as admin / ask Dana for the rest.",
+    "Login page / checkout: see v2.",
+    "User guide: https://docs.example.com/v2?x=1",
+    "Пароль хранится в сейфе.",
+    "비밀번호는 금고에 있습니다",
+    "La password di atlas è nel caveau.",
+    "Hasło jest w sejfie.",
+    "a pinch of salt is enough for 4 people",
+    "The salt = pepper ratio is 2:1",
+    "Signing key: the one in the vault, rotated 2026-11-29.",
+    "sk-learn pipelines of version 2024",
 ]
 
 
@@ -166,6 +199,65 @@ def test_a_value_that_is_called_a_secret_is_found(line: str) -> None:
 def test_words_about_secrets_are_none(line: str) -> None:
     """Where one is kept, a placeholder, a variable, a hash, an id, an address."""
     assert redaction.find(line) == ()
+
+
+HIDING = {
+    "zero-width space": "\u200b".join,
+    "soft hyphen": lambda text: text[:10] + "\u00ad" + text[10:],
+    "direction": lambda text: text[:10] + "\u202a" + text[10:],
+    "accent": lambda text: text[:10] + "\u0301" + text[10:],
+    "empty letter": lambda text: text[:10] + "\u3164" + text[10:],
+    "control character": lambda text: text[:10] + "\x08" + text[10:],
+    "full width": lambda text: "".join(
+        chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text
+    ),
+    "cyrillic": lambda text: text.translate(str.maketrans("aceopxAEO", "асеорхАЕО")),
+}
+
+
+@pytest.mark.parametrize("how", HIDING)
+@pytest.mark.parametrize(
+    "secret",
+    [SECRETS["anthropic"], SECRETS["github"], SECRETS["card"], "password: Sommer2026x"],
+    ids=["key", "token", "card", "password"],
+)
+def test_what_nobody_sees_hides_no_secret(how: str, secret: str) -> None:
+    """Web pages and PDF files put such characters into keys, and so do people who hide one. All of
+    it is taken out, at its place."""
+    hidden = HIDING[how](secret)
+    masked = redaction.mask(f"né {hidden} – ü")
+    assert masked.startswith("né ")
+    assert masked.endswith(" removed] – ü")
+    assert hidden[-12:] not in masked
+    assert hidden[12:18] not in masked
+
+
+@pytest.mark.parametrize("break_", ["\n", " ", "\r\n  "])
+def test_a_key_that_was_broken_is_taken_out_whole(break_: str) -> None:
+    """Mails and terminals break long lines."""
+    key = SECRETS["anthropic"]
+    for at in (16, 24, len(key) - 14):
+        masked = redaction.mask(f"Key: {key[:at]}{break_}{key[at:]} is it")
+        assert masked == "Key: [API key removed] is it"
+
+
+def test_the_last_mark_of_a_password_is_taken_out_with_it() -> None:
+    """It may belong to the sentence; whoever knows it knows a part of the password."""
+    assert redaction.mask("Das Passwort für Atlas lautet Sommer2026!").endswith(
+        "lautet [password removed]"
+    )
+    assert redaction.mask("https://bob:Sommer2026!@db.example.com/x") == (
+        "https://bob:[password removed]@db.example.com/x"
+    )
+
+
+@given(st.text(alphabet="ab1 \u200b\u0301é密ａﬃ\ufdfa\n", max_size=200))
+@settings(max_examples=60, deadline=None)
+def test_a_disguise_moves_no_place(noise: str) -> None:
+    """What stands before and behind a hidden key stays as it is."""
+    key = SECRETS["github"]
+    masked = redaction.mask(f"{noise}\n{key[:9]}\u200b{key[9:]}\n{noise}")
+    assert masked == f"{noise}\n[GitHub Token removed]\n{noise}"
 
 
 def test_a_word_between_hides_no_secret() -> None:
@@ -286,6 +378,13 @@ def _seconds(piece: str) -> float:
         "密码",
         "glagent-" + "a" * 49,
         " ",
+        "\u200b",
+        "ａ",
+        "\ufdfa",
+        "пароль от: ",
+        "sk-aaaaaaaa\n",
+        "login a / ",
+        "password a: a: a: ",
     ],
 )
 def test_a_megabyte_of_anything_takes_hardly_longer_than_one_of_words(
