@@ -49,20 +49,27 @@ WHERE turns.thread = :thread AND outcome = '' AND turns.inner = '' AND NOT task
     AND messages.thread = :thread AND messages.id > :after
     AND began > (SELECT max(began) FROM turns WHERE thread = :thread) - :day
 """
+_COLUMNS = """messages.id, messages.thread, messages.session, turn, parent, messages.key, position,
+    at, role, kind, {text}, tool, call, model, failed, messages.inner"""
+_REPORT = """(role, kind) = ('client', 'text') AND (text GLOB '<task-notification>*<result>*'
+    OR text GLOB 'Message Type: FINAL_ANSWER*')"""
 _LEARNABLE = f"""
 {_STANDING}
-SELECT messages.id, messages.thread, messages.session, turn, parent, messages.key, position, at,
-    role, kind, text, tool, call, model, failed, messages.inner
+SELECT {_COLUMNS.format(text="text")}
 FROM messages LEFT JOIN turns ON turns.id = messages.turn
 WHERE messages.thread = :thread AND messages.id IN (SELECT id FROM standing)
     AND messages.inner = '' AND coalesce(task, 0) = 0
     AND ((role, kind) IN (VALUES ('person', 'text'), ('pannier', 'message'), ('agent', 'text'),
         ('agent', 'call'), ('tool', 'result'))
-        OR ((role, kind) = ('client', 'text')
-            AND (text GLOB '<task-notification>*<result>*'
-                OR text GLOB 'Message Type: FINAL_ANSWER*')))
+        OR {_REPORT})
     AND (:before = 0 OR messages.id < :before)
 ORDER BY messages.id LIMIT :limit
+"""
+
+_RESULTS = f"""
+SELECT {_COLUMNS.format(text="substr(text, 1, :most)")} FROM messages
+WHERE thread = :thread AND id <= :upto AND ((role, kind) = ('tool', 'result') OR {_REPORT})
+ORDER BY id DESC LIMIT :limit
 """
 
 
@@ -106,6 +113,17 @@ def new_messages(
         before = store.db.execute(_OVER, values).fetchone()[0]
         found = store.db.execute(_LEARNABLE, {**values, "before": before})
         return tuple(MessageRow.of(row) for row in found)
+
+
+def latest_results(
+    store: Store, thread_id: int, upto: int, limit: int, most: int
+) -> tuple[MessageRow, ...]:
+    """What tools put out last in the thread, up to the message `upto`, in order: at most `most`
+    characters of each. Also what sub-agents' tools did, and what was undone since."""
+    values = {"thread": thread_id, "upto": upto, "limit": limit, "most": most}
+    with in_words(store.path):
+        found = store.db.execute(_RESULTS, values).fetchall()
+    return tuple(MessageRow.of(row) for row in reversed(found))
 
 
 def threads_with_new(store: Store, grp: str, upto: Mapping[str, int]) -> tuple[ThreadRow, ...]:

@@ -48,6 +48,7 @@ KINDS: tuple[Kind, ...] = (
     "failure",
     "correction",
 )
+NOW = BEGAN / 1e9 + 86_400
 RULE = "Quotes over $40k need Dana's sign-off before they go to the customer."
 QUEUED = frame(Message("0123456789abcdef", "Reports to the board are due on Mondays.", at=1))
 PAGE = (
@@ -76,10 +77,11 @@ def judged(
     summary: str = "It is about quotes.",
     rows: Sequence[MessageRow] = SAID,
     past: Forgotten = NOTHING,
+    before: Sequence[MessageRow] = (),
 ) -> Extraction:
     [piece] = split(rows, thread(), 0, 500_000)
     reply = Reply({"summary": summary, "candidates": list(found)}, 1, 1)
-    return judge(rows, piece, reply, past, ids(), 1_000.0)
+    return judge(rows, piece, reply, past, ids(), NOW, before)
 
 
 def found(
@@ -99,7 +101,7 @@ def test_a_lesson_with_its_evidence() -> None:
     result = judged(found(RULE, 1, kind="preference"))
     [one] = result.candidates
     assert (one.id, one.kind, one.text, one.topic) == ("c00000000", "preference", RULE, "Quotes")
-    assert (one.source, one.state, one.found) == ("person", "waiting", 1_000.0)
+    assert (one.source, one.state, one.found) == ("person", "waiting", NOW)
     [proof] = one.evidence
     assert (proof.thread, proof.turn, proof.message) == (thread().key, 1, 1)
     assert (proof.source, proof.at) == ("person", BEGAN + MINUTE)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from pannier.learning.extraction.prompt import cost, most_of_one, room
-from pannier.learning.extraction.reading import Own, Shown, read
+from pannier.learning.extraction.reading import OUTPUT, Own, Shown, read
 from pannier.learning.guards.forgotten import NOTHING, Forgotten
 from pannier.learning.store import Learning
-from pannier.threads.learnable import new_messages, threads_with_new
+from pannier.threads.learnable import latest_results, new_messages, threads_with_new
 from pannier.threads.queries import Store
 from pannier.threads.rows import MessageRow, ThreadRow
 
@@ -19,6 +19,8 @@ MOST_PIECES = 50
 """In one plan; the next one has the rest."""
 _PAGE = 500
 """Messages that are loaded at once."""
+_RESULTS = 40
+"""Of tools before a piece, with which it is compared."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,11 @@ def rows_of(store: Store, piece: Piece) -> tuple[MessageRow, ...]:
             break
         found.append(row)
     return tuple(found)
+
+
+def results_before(store: Store, piece: Piece) -> tuple[MessageRow, ...]:
+    """What tools put out last in the thread, before the piece. Raises PannierError."""
+    return latest_results(store, piece.thread_id, piece.after, _RESULTS, OUTPUT)
 
 
 def new_rows(store: Store, thread: int, after: int) -> Iterator[MessageRow]:

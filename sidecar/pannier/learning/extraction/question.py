@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
 from pannier.learning.extraction.pieces import Piece
 from pannier.learning.extraction.prompt import prompt
-from pannier.learning.extraction.reading import read
+from pannier.learning.extraction.reading import Shown, read, told
 from pannier.learning.extraction.weighing import AGAIN, Dropped, Scales, tidy
+from pannier.learning.guards.corpus import Corpus
 from pannier.learning.guards.forgotten import Forgotten
 from pannier.learning.lessons import Candidate
 from pannier.learning.models.answers import ExtractionAnswer
@@ -54,10 +55,12 @@ def judge(
     forgotten: Forgotten,
     new_id: Callable[[], str],
     now: float,
+    before: Sequence[MessageRow] = (),
 ) -> Extraction:
     """What of an answer may be taken.
 
-    Who speaks for a candidate is looked up in the rows; the answer names only their numbers.
+    Who speaks for a candidate is looked up in the rows; the answer names only their numbers. What
+    was said is not newer than `now`. `before`: what tools put out in the thread before the piece.
     `new_id` is called once for each candidate that is kept, in order. Raises AskError for an
     answer that does not fit the schema.
     """
@@ -65,8 +68,8 @@ def judge(
         answer = ExtractionAnswer.model_validate(reply.data)
     except ValidationError as error:
         raise AskError("answer", f"the answer does not fit: {error.error_count()} errors") from None
-    shown = {one.message: one for one in read(rows, piece.hidden)}
-    scales = Scales(shown, piece.thread_key, forgotten)
+    shown = {one.message: _until(now, one) for one in read(rows, piece.hidden)}
+    scales = Scales(shown, Corpus(told([*before, *rows])), piece.thread_key, forgotten)
     dropped: list[tuple[str, str]] = []
     kept: dict[str, Candidate] = {}
     for found in answer.candidates:
@@ -82,7 +85,7 @@ def judge(
             new_id(),
             case.kind,
             text,
-            tidy(found.topic)[:_LONGEST_TOPIC],
+            scales.topic(tidy(found.topic)[:_LONGEST_TOPIC], text),
             case.source,
             case.evidence,
             now,
@@ -92,3 +95,8 @@ def judge(
     held = [candidate.text for candidate in kept.values() if candidate.state == "held"]
     summary, out = scales.summary(answer.summary, held)
     return Extraction(summary, tuple(kept.values()), (*out, *dropped))
+
+
+def _until(now: float, shown: Shown) -> Shown:
+    """Its time is a claim: one in the future would stand against all that is said later."""
+    return replace(shown, at=min(shown.at, int(now * 1e9)))

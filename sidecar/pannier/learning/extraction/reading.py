@@ -8,12 +8,12 @@ standing instructions: what was learned or told once is not learned again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcripts.injected import pieces
 from pannier.learning.lessons import Source
-from pannier.threads.excerpt import arguments, excerpt
+from pannier.threads.excerpt import arguments, excerpt, plain
 from pannier.threads.page import plain_name
 from pannier.threads.rows import MessageRow
 from pannier_hook.messages import split_messages
@@ -23,6 +23,11 @@ SAID = 4_000
 RESULT = 1_500
 """The same of a tool's result, and of the arguments of a call."""
 
+OUTPUT = 64 << 10
+"""The most of a tool's output with which lessons are compared."""
+_OUTPUTS = 1 << 20
+"""The same of all of them together."""
+_OF_TOOLS = {("tool", "result"), ("client", "text")}
 _LONGEST_NAME = 60
 _EMPTY = "(nothing)"
 """A result without a word: that it worked, or not, says something all the same."""
@@ -76,6 +81,14 @@ def read(rows: Iterable[MessageRow], hidden: Collection[int] = ()) -> Iterator[S
     for row in rows:
         if not own.has(row) and row.id not in hidden and (shown := _shown(row)) is not None:
             yield shown
+
+
+def told(rows: Sequence[MessageRow]) -> Iterator[str]:
+    """What tools put out in these rows, far more of it than is shown, and also what is not."""
+    found = [row for row in rows if (row.role, row.kind) in _OF_TOOLS]
+    most = min(OUTPUT, _OUTPUTS // max(len(found), 1))
+    for row in found:
+        yield plain((_report(row.text) if row.role == "client" else row.text)[:most])
 
 
 def _shown(row: MessageRow) -> Shown | None:

@@ -11,7 +11,16 @@ from pannier import redaction
 from pannier.learning.extraction.reading import Shown
 from pannier.learning.guards.corpus import Corpus
 from pannier.learning.guards.forgotten import Forgotten
-from pannier.learning.guards.planting import clean_summary, coverage, is_demanded, is_planted
+from pannier.learning.guards.manner import is_of_people, is_of_wishes, is_order
+from pannier.learning.guards.planting import (
+    clean_summary,
+    coverage,
+    is_demanded,
+    is_mixed,
+    is_planted,
+    topic_of_tools,
+)
+from pannier.learning.guards.senses import affirms, turned
 from pannier.learning.guards.widening import widens
 from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
 from pannier.learning.models.answers import Found
@@ -28,8 +37,10 @@ NO_PERSON = "it needs a person's message, and none says so"
 BY_TOOLS = "only the output of tools says so"
 ORDER = "it is an instruction that stands in the output of a tool"
 OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
+OF_WISHES = "it tells what a person wants, and no person says so"
 FORGOTTEN = "it was forgotten"
 
+OF_BOTH = "a part of it stands in the output of a tool, and no person said that"
 OTHER_WORDS = "few of its words stand in the messages that it names"
 BY_MESSAGE = "a message of the queue says so, and no person"
 WIDENS = "it lets the agent do more than before"
@@ -37,6 +48,7 @@ SAID_AGAIN = "it was forgotten, and a person said it again since"
 
 _STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
 _NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
+_TO_SETTLE: frozenset[Kind] = FROM_PERSONS | {"decision"}
 
 
 class Dropped(Exception):
@@ -58,13 +70,10 @@ class Scales:
     """What a piece's candidates are weighed against."""
 
     shown: Mapping[int, Shown]
+    told: Corpus
+    """What tools put out, also what is not shown of it."""
     thread: str
     forgotten: Forgotten
-
-    @cached_property
-    def told(self) -> Corpus:
-        """What tools put out."""
-        return self._corpus("tool")
 
     @cached_property
     def said(self) -> Corpus:
@@ -89,10 +98,13 @@ class Scales:
         said = Corpus(proof.text for proof in proofs if proof.source in ("person", "message"))
         if is_planted(text, said, self.told):
             source = "tool"
+        elif self._is_the_agents(found.kind, text, proofs):
+            source = "agent"
         kind = _kind(found.kind, source, text)
         if source == "tool" and is_demanded(text, self.told):
             raise Dropped(ORDER)
-        strange = self._is_strange(text, proofs)
+        context = Corpus(one.text for one in self._context(proofs))
+        strange = self._is_strange(text, context)
         evidence = tuple(
             Evidence(self.thread, proof.turn, proof.message, proof.source, proof.at)
             for proof in proofs
@@ -105,28 +117,44 @@ class Scales:
             WIDENS if found.widens else "",
             SAID_AGAIN if verdict == "held" else "",
             BY_MESSAGE if source == "message" and kind in FROM_PERSONS else "",
+            OF_BOTH if kind in FROM_PERSONS and is_mixed(text, self.said, self.told) else "",
+            turned(text, context.texts),
             OTHER_WORDS if strange else "",
         )
         return Case(kind, source, evidence, next(filter(None, doubts), ""))
 
-    def _is_strange(self, text: str, proofs: Sequence[Shown]) -> bool:
+    def _is_the_agents(self, kind: Kind, text: str, proofs: Sequence[Shown]) -> bool:
+        """Whether what a person has to settle is in the words of the agent, and none agreed to
+        them."""
+        if kind not in _TO_SETTLE or any(
+            affirms(proof.text) for proof in proofs if proof.source in ("person", "message")
+        ):
+            return False
+        agents = [one.text for one in self._context(proofs) if one.source == "agent"]
+        return coverage(text, self.said) < _MOSTLY <= coverage(text, agents)
+
+    def _is_strange(self, text: str, context: Corpus) -> bool:
         """Whether what it names has few of its words: it may be in another language. Raises Dropped
         if something else here has more of them."""
-        said = coverage(text, Corpus(self._context(proofs)))
+        said = coverage(text, context)
         if said < _LEAST_SAID <= coverage(text, self.all):
             raise Dropped(NOT_SAID)
         return said < _ENOUGH_SAID
 
-    def _context(self, proofs: Sequence[Shown]) -> Iterator[str]:
-        """What the proofs say, each with what the agent said before: it may be an answer."""
+    def _context(self, proofs: Sequence[Shown]) -> Iterator[Shown]:
+        """The proofs, each with what the agent said before: it may be an answer."""
         numbers = {proof.message for proof in proofs}
         before: Shown | None = None
         for one in self.shown.values():
             if one.message in numbers:
-                yield one.text
                 if before is not None and before.source == "agent":
-                    yield before.text
+                    yield before
+                yield one
             before = one
+
+    def topic(self, topic: str, text: str) -> str:
+        """A lesson's topic as it may stand; "": tools named it."""
+        return "" if topic_of_tools(topic, text, self.said, self.told) else topic
 
     def summary(self, text: str, held: Iterable[str] = ()) -> tuple[str, list[tuple[str, str]]]:
         """The summary as it may be kept, and what was taken out of it: also what says the same as
@@ -145,36 +173,23 @@ class Scales:
 
 def _kind(kind: Kind, source: Source, text: str) -> Kind:
     """As what a candidate is taken by its source. Raises Dropped."""
-    if source != "tool":
-        if source == "agent" and kind in FROM_PERSONS:
+    if source == "agent":
+        if kind in FROM_PERSONS:
             raise Dropped(NO_PERSON)
+        if is_of_wishes(text):
+            raise Dropped(OF_WISHES)
+    if source != "tool":
         return kind
     if kind in _NEVER_OF_TOOLS:
         raise Dropped(NO_PERSON if kind in FROM_PERSONS else BY_TOOLS)
-    if _ORDERS.search(text):
+    if is_order(text):
         raise Dropped(ORDER)
-    if _PEOPLE.search(text):
+    if is_of_people(text):
         raise Dropped(OF_PEOPLE)
     return "environment"
 
 
-_ORDERS = re.compile(
-    r"\b(?:always|never|must(?:n't)?|should(?:n't)?|shall|do not|don't|please|make sure|ensure"
-    r"|remember to|from now on|prefers?|instead of|you (?:are|have|need|may|can)"
-    r"|immer|nie(?:mals)?|muss(?:t)?|müssen|soll(?:en|st|te)?|bitte|ab sofort|künftig|nicht mehr"
-    r"|toujours|jamais|doi(?:t|s|vent)|il faut|veuillez|désormais"
-    r"|siempre|nunca|debe[ns]?|hay que|por favor|a partir de ahora)\b"
-    r"|总是|始终|永远|必须|应该|应当|务必|不要|请|切勿|必ず|常に|ください|べき|決して|こと。?$",
-    re.IGNORECASE,
-)
-"""What an order sounds like. Of a tool's output only facts are taken, and few sound so."""
-
-_PEOPLE = re.compile(
-    r"\b(?:the|your|our) (?:user|owner|human|person|boss)\b(?! (?:account|agent|group|id|interface|"
-    r"manual|name|role|table))|\b(?:der|die|des|dem|den) (?:be)?nutzer(?:s|in)?\b"
-    r"|\bl'utilisat(?:eur|rice)\b|\b(?:el|la) (?:usuari[oa]|dueñ[oa])\b|用户|主人|ユーザー|利用者",
-    re.IGNORECASE,
-)
+_MOSTLY = 0.5
 _LEAST_SAID = 0.25
 """Share of a lesson's words that what it names has, at least."""
 _ENOUGH_SAID = 0.34

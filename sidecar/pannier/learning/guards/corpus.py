@@ -13,8 +13,10 @@ from functools import cached_property
 
 from pannier.learning.guards.words import addresses, normal, together, words
 
-_OFTEN = 200
+_OFTEN = 2_000
 """A word heard in more places counts as heard everywhere."""
+_APART = 1 << 20
+"""Words between two texts."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 
@@ -27,7 +29,6 @@ class Corpus:
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
         self._runs: dict[int, frozenset[Run]] = {}
-        self._places: dict[int, Mapping[str, frozenset[int]]] = {}
 
     @cached_property
     def sequence(self) -> list[str]:
@@ -57,35 +58,33 @@ class Corpus:
 
     def densest(self, weights: Mapping[str, int], span: int) -> int:
         """The most of `weights` that was heard within about `span` words."""
-        size = 16
-        while size < span:
-            size *= 2
-        places = self._within(size)
+        half = 8
+        while 2 * half < span:
+            half *= 2
         everywhere = 0
         found: Counter[int] = Counter()
         for word, weight in weights.items():
-            where = places.get(word, frozenset())
-            if len(where) > _OFTEN:
+            places = self._places.get(word, ())
+            if len(places) > _OFTEN:
                 everywhere += weight
             else:
-                found.update(dict.fromkeys(where, weight))
+                # Stretches of two halves; each overlaps half of the next.
+                stretches = {place // half + more for place in places for more in (0, 1)}
+                found.update(dict.fromkeys(stretches, weight))
         return everywhere + max(found.values(), default=0)
 
-    def _within(self, size: int) -> Mapping[str, frozenset[int]]:
-        """In which stretches of `size` words each word stands; each overlaps half of the next, and
-        none reaches from one text into another."""
-        if size not in self._places:
-            half = size // 2
-            places: defaultdict[str, set[int]] = defaultdict(set)
-            place = 0
-            for word in self.sequence:
-                if word:
-                    places[word] |= {place // half, place // half + 1}
-                    place += 1
-                else:
-                    place = (place // half + 2) * half
-            self._places[size] = {word: frozenset(where) for word, where in places.items()}
-        return self._places[size]
+    @cached_property
+    def _places(self) -> Mapping[str, list[int]]:
+        """Where each word stands; texts lie so far apart that no stretch reaches into another."""
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        place = 0
+        for word in self.sequence:
+            if word:
+                places[word].append(place)
+                place += 1
+            else:
+                place += _APART
+        return places
 
 
 def corpus(texts: Corpus | Iterable[str]) -> Corpus:

@@ -26,6 +26,10 @@ HELD = "it waits for a person"
 
 _ALIKE = 0.5
 """Share of a summary's sentence that is another text's: it tells of the same."""
+_PART = 0.4
+"""Share of a lesson that a tool's sentence has, when that speaks of the same."""
+_NAMES = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-Þ][\w-]*|\b\w*\d[\w.:-]*")
+"""Words that are none at a sentence's beginning, and figures."""
 _RUN = 5
 """Words in the same order: more than chance."""
 
@@ -86,6 +90,31 @@ def _parts(text: str) -> Iterator[tuple[list[str], _Limits]]:
             sequence = words(part)
             if len(sequence) >= limits.least:
                 yield sequence, limits
+
+
+def is_mixed(text: str, said: Corpus, told: Corpus) -> bool:
+    """Whether a part of `text` that no person said stands in a sentence of a tool's output: a name,
+    beside another of its words; or several words, beside a good part of all."""
+    sequence = set(words(text))
+    unsaid = (sequence - said.words) & told.words
+    names = {word for name in _NAMES.findall(text) for word in words(name)} & unsaid
+    if not unsaid:
+        return False
+    for found, _ in told.sentences:
+        common = len(sequence & found)
+        if common > 1 and names & found:
+            return True
+        if len(unsaid & found) > 1 and common >= _PART * len(sequence):
+            return True
+    return False
+
+
+def topic_of_tools(topic: str, text: str, said: Corpus, told: Corpus) -> bool:
+    """Whether a lesson's topic is mostly in words that only tools put out: neither the lesson nor a
+    person says them."""
+    sequence = set(words(topic))
+    strange = sequence - said.words - set(words(text))
+    return 2 * len(strange) > len(sequence) and strange <= told.words
 
 
 def is_demanded(text: str, tool_texts: Corpus | Iterable[str]) -> bool:

@@ -1,10 +1,10 @@
 """Whether a text says the contrary of what it was made from. Pure; knows words, not meanings.
 
 `Never deploy on Fridays.` and `Deploy on Fridays.` have nearly the same words; `Dana owns it, not
-Tom` and `Tom owns it, not Dana` have all of them. So a text is read clause by clause: what is denied
-in one and not in the other was turned. What holds `only for Acme` in one, and always in the other,
-has lost a limit. The words by which that is told are in `senses.txt`. It can be wrong both ways, so
-what it finds is looked at by a person rather than thrown away.
+Tom` and `Tom owns it, not Dana` have all of them. So a text is read clause by clause: what is
+denied in one and not in the other was turned. What holds `only for Acme` in one, and always in the
+other, has lost a limit. The words by which that is told are in `senses.txt`. It can be wrong both
+ways, so what it finds is looked at by a person rather than thrown away.
 """
 
 from __future__ import annotations
@@ -52,6 +52,20 @@ def turned(text: str, sources: Iterable[str]) -> str:
     if _asserts_what_is_denied(mine, theirs) or _denies_what_is_said(mine, theirs):
         return TURNED
     return UNLIMITED if _loses_a_limit(mine, sentences) else ""
+
+
+def narrowing(text: str) -> tuple[str, ...]:
+    """The words of a text by which it denies something or limits it, in order."""
+    found = _pattern("denials", "without", "instead", "only", "exceptions").finditer(normal(text))
+    return tuple(match[0] for match in found)
+
+
+def affirms(text: str) -> bool:
+    """Whether a sentence of it agrees to something, and denies nothing."""
+    return any(
+        _pattern("affirms").search(one) is not None and _pattern("denials").search(one) is None
+        for one in map(normal, _sentences(text))
+    )
 
 
 def _asserts_what_is_denied(mine: Iterable[_Clause], theirs: list[_Clause]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from pannier.learning.extraction.pieces import MOST_PIECES, Piece, plan, rows_of
+from pannier.learning.extraction.pieces import MOST_PIECES, Piece, plan, results_before, rows_of
 from pannier.learning.extraction.question import judge, question
 from pannier.learning.models.asking import AskError
 from pannier.learning.store import Learning
@@ -147,6 +147,7 @@ def _marked(
         learning.forgotten(piece.grp),
         _ids(piece.id),
         asked["at"],
+        results_before(store, piece),
     )
     if found.summary:
         summary, summarized = found.summary, asked["at"]
