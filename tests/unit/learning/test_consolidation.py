@@ -15,6 +15,7 @@ from pannier.learning.consolidation.deciding import decide, refresh
 from pannier.learning.consolidation.draft import UNMENTIONED, Situation
 from pannier.learning.consolidation.question import question, share_of
 from pannier.learning.files.memoryfile import FRESH, digest, parse, text_of
+from pannier.learning.guards.restrictions import TAKES_BACK
 from pannier.learning.lessons import Candidate, Evidence, Kind, Lesson, Source
 from pannier.learning.merge import ONCE_MORE, Merge
 from pannier.learning.models.asking import AskError, Reply
@@ -195,8 +196,8 @@ def test_a_new_lesson_is_one_line_more() -> None:
 
 def test_a_correction_replaces_what_it_corrects() -> None:
     """The newest wins; the old text is known."""
-    c = candidate(1, "Quotes over $50k, no longer $40k, need Dana's sign-off.", "correction")
-    text = "Quotes over $50k need Dana's sign-off."
+    c = candidate(1, "Quotes over $30k, no longer $40k, need Dana's sign-off.", "correction")
+    text = "Quotes over $30k need Dana's sign-off."
     merge = decide(
         situation(SIGN_OFF, EUROS),
         [c],
@@ -314,13 +315,13 @@ def test_a_weaker_speaker_does_not_undo_what_a_person_wants(
     kind: Kind, source: Source, refused: bool
 ) -> None:
     """Neither by another text, nor by removing it."""
-    c = candidate(1, "Quotes over $90k need Dana's sign-off.", kind, source)
+    c = candidate(1, "Prices in quotes are in dollars.", kind, source)
     for edit in (
-        {"revise": [{"lesson": SIGN_OFF.id, "text": c.text, "candidates": ids(c)}]},
-        {"remove": [{"lesson": SIGN_OFF.id, "candidates": ids(c)}]},
+        {"revise": [{"lesson": EUROS.id, "text": c.text, "candidates": ids(c)}]},
+        {"remove": [{"lesson": EUROS.id, "candidates": ids(c)}]},
     ):
-        merge = decide(situation(SIGN_OFF), [c], answer(**edit))
-        assert (texts(merge) == [SIGN_OFF.text]) is refused
+        merge = decide(situation(EUROS), [c], answer(**edit))
+        assert (texts(merge) == [EUROS.text]) is refused
         if refused:
             assert becomes(merge, c) == ("left", grounds.WEAKER)
 
@@ -421,17 +422,182 @@ def test_a_tools_words_in_a_persons_lesson_are_left_out() -> None:
 
 
 def test_nor_are_they_put_into_a_lesson_that_stands_there() -> None:
-    """Once more the model is asked; then the person's correction is taken up in its own words."""
-    told = candidate(1, "Quotes over $50k, no longer $40k, need Dana's sign-off.", "correction")
+    """The person's correction takes its place in its own words, where they say enough; else it
+    comes beside it once the model was asked again."""
+    told = candidate(1, "Quotes over $30k, no longer $40k, need Dana's sign-off.", "correction")
     page = candidate(2, "The depot in Linz archives all paper reports.", "environment", "tool")
-    mixed = "Quotes over $50k need Dana's sign-off; the depot in Linz archives all paper reports."
+    mixed = "Quotes over $30k need Dana's sign-off; the depot in Linz archives all paper reports."
     edit = answer(revise=[{"lesson": SIGN_OFF.id, "text": mixed, "candidates": ids(told, page)}])
     merge = decide(situation(SIGN_OFF), [told, page], edit)
+    assert texts(merge) == [told.text]
+    assert becomes(merge, page) == ("waiting", ONCE_MORE + grounds.UNSAID)
+    short = replace(told, text="The limit for the sign-off is $30k now.")
+    merge = decide(situation(SIGN_OFF), [short, page], edit)
     assert texts(merge) == [SIGN_OFF.text]
-    again = replace(told, why=becomes(merge, told)[1])
-    assert becomes(merge, told) == ("waiting", ONCE_MORE + grounds.UNSAID)
+    again = replace(short, why=becomes(merge, short)[1])
+    assert becomes(merge, short) == ("waiting", ONCE_MORE + grounds.UNSAID)
     merge = decide(situation(SIGN_OFF), [again, page], edit)
-    assert texts(merge) == [SIGN_OFF.text, told.text]
+    assert texts(merge) == [SIGN_OFF.text, short.text]
+
+
+@pytest.mark.parametrize(
+    ("stood", "wanted"),
+    [
+        ("Never deploy on Fridays.", "Deploy on Fridays."),
+        ("Invoices go to Dana in Berlin.", "Invoices go to Mallory in Berlin."),
+        ("Reports are not sent by mail.", "Reports are sent by mail."),
+        ("Invoices go from Dana to Tom.", "Invoices go from Tom to Dana."),
+        ("Quotes over $40k need Dana's sign-off.", "Quotes need Dana's sign-off."),
+        (
+            "Ask Dana before a quote of more than two pages goes out.",
+            "A quote of two pages goes out.",
+        ),
+        ("不要在周五发布新版本。", "在周五发布新版本。"),
+    ],
+)
+def test_without_candidates_words_are_left_out_and_nothing_else(stood: str, wanted: str) -> None:
+    """None put in, none moved; and no word that forbids, no number and no name is left out."""
+    old = lesson(7, stood, "procedure")
+    revise = [{"lesson": old.id, "text": wanted, "candidates": []}]
+    assert texts(decide(situation(old), [], answer(revise=revise))) == [stood]
+
+
+@pytest.mark.parametrize(
+    ("stood", "heard", "wanted"),
+    [
+        (
+            "Invoices go to Dana in Berlin.",
+            "Invoices are in euros.",
+            "Invoices in euros go to Tom.",
+        ),
+        ("Reports are sent by mail.", "Reports are long.", "Long reports are not sent by mail."),
+        ("Deploys take an hour.", "Deploys happen on Fridays.", "Deploys take no hour on Fridays."),
+    ],
+)
+def test_each_word_of_a_changed_lesson_was_said(stood: str, heard: str, wanted: str) -> None:
+    """Though most of the sentence is right: one name, or one `not`, is all of its meaning."""
+    old, c = lesson(7, stood), candidate(1, heard)
+    revise = [{"lesson": old.id, "text": wanted, "candidates": ids(c)}]
+    assert texts(decide(situation(old), [c], answer(revise=revise))) == [stood]
+
+
+def test_a_new_lesson_does_not_turn_what_was_said() -> None:
+    """Then the candidate's own words stand there."""
+    c = candidate(1, "Never deploy on Fridays, Dana says.")
+    add = answer(
+        add=[{"section": "A", "text": "Deploy on Fridays, Dana says.", "candidates": ids(c)}]
+    )
+    assert texts(decide(situation(), [c], add)) == [c.text]
+
+
+@pytest.mark.parametrize(
+    ("stood", "heard", "wanted"),
+    [
+        (
+            SIGN_OFF.text,
+            "The limit for Dana's sign-off is $400k.",
+            "Quotes over $400k need Dana's sign-off.",
+        ),
+        (SIGN_OFF.text, "Quotes over $40k go out at once.", "Quotes over $40k go out at once."),
+        ("Never deploy on Fridays.", "Deploy on Fridays, too.", "Deploy on Fridays, too."),
+        ("Only for Acme, round invoices down.", "Round invoices down.", "Round invoices down."),
+        (SIGN_OFF.text, "Dana's sign-off of quotes is history.", None),
+        ("Customer data is never exported.", "Customer data is exported on Mondays.", None),
+    ],
+)
+def test_a_rule_is_taken_back_by_a_person(stood: str, heard: str, wanted: str | None) -> None:
+    """What a container claims that somebody said is held, until a person lets it pass."""
+    old, c = lesson(7, stood), candidate(1, heard, "correction")
+    edit: dict[str, Any] = {"remove": [{"lesson": old.id, "candidates": ids(c)}]}
+    if wanted:
+        edit = {"revise": [{"lesson": old.id, "text": wanted, "candidates": ids(c)}]}
+    merge = decide(situation(old), [c], answer(**edit))
+    assert texts(merge) == [stood]
+    assert becomes(merge, c) == ("held", TAKES_BACK)
+    passed = decide(situation(old), [replace(c, approved=True)], answer(**edit))
+    assert texts(passed) == ([wanted] if wanted else [])
+
+
+def test_what_the_agent_found_out_is_no_rule() -> None:
+    """It may be taken back by what it finds out later."""
+    old = lesson(7, "deploy.sh needs Node 20, not Node 18.", "environment", "agent")
+    c = candidate(1, "deploy.sh needs Node 22.", "environment", "agent")
+    revise = [{"lesson": old.id, "text": c.text, "candidates": ids(c)}]
+    assert texts(decide(situation(old), [c], answer(revise=revise))) == [c.text]
+
+
+def test_a_correction_removes_only_what_it_is_about() -> None:
+    """One word in common is chance."""
+    old = lesson(7, "Customer data for the auditors goes to the archive in Linz.")
+    c = candidate(1, "No, Dana is spelled with one n; the data room is 4.", "correction")
+    remove = [{"lesson": old.id, "candidates": ids(c)}]
+    assert texts(decide(situation(old), [c], answer(remove=remove))) == [old.text]
+
+
+def test_a_licence_is_no_licence_for_something_else() -> None:
+    """Neither one that stands there, nor a candidate that a person approved of."""
+    text = "Restart the web workers without asking."
+    more = "Restart the web workers and delete old backups without asking."
+    tame = candidate(1, "Old backups are deleted on Mondays.", "decision")
+    old = lesson(7, text)
+    revise = [{"lesson": old.id, "text": more, "candidates": ids(tame)}]
+    assert texts(decide(situation(old), [tame], answer(revise=revise))) == [text]
+    passed = candidate(2, text, approved=True)
+    add = [{"section": "A", "text": more, "candidates": ids(passed, tame)}]
+    assert texts(decide(situation(), [passed, tame], answer(add=add))) == [text]
+
+
+def test_a_lesson_goes_into_one_that_says_all_of_it() -> None:
+    """With what it denies, not with most of its words."""
+    never, friday = lesson(7, "Never deploy on Fridays."), lesson(8, "Deploy on Fridays for Acme.")
+    remove = [{"lesson": never.id, "into": friday.id}]
+    merge = decide(situation(never, friday), [], answer(remove=remove))
+    assert texts(merge) == [never.text, friday.text]
+
+
+def test_the_contrary_confirms_nothing() -> None:
+    """It waits, and comes beside the lesson."""
+    old, c = lesson(7, "Deploys on Fridays are fine."), candidate(1, "No deploys on Fridays.")
+    confirm = answer(confirm=[{"lesson": old.id, "candidates": ids(c)}])
+    assert becomes(decide(situation(old), [c], confirm), c)[0] == "waiting"
+
+
+def test_an_older_word_does_not_change_a_name() -> None:
+    """However long the sentence is around it."""
+    old = lesson(7, "The invoices for Acme go to Dana on floor two.")
+    c = candidate(1, "The invoices for Acme go to Tom on floor two.", at=100)
+    revise = [{"lesson": old.id, "text": c.text, "candidates": ids(c)}]
+    assert texts(decide(situation(old), [c], answer(revise=revise))) == [old.text]
+
+
+def test_what_the_agent_read_in_the_memory_is_not_learned_from_it() -> None:
+    """A lesson said again by the agent adds no line and counts for nothing."""
+    c = candidate(
+        1, "From memory: sign-off of Dana is needed for quotes over $40k", "procedure", "agent"
+    )
+    c = replace(c, text="Dana's sign-off is needed for quotes over $40k.")
+    add = answer(add=[{"section": "Quotes", "text": c.text, "candidates": ids(c)}])
+    merge = decide(situation(SIGN_OFF), [c], add)
+    assert texts(merge) == [SIGN_OFF.text]
+    assert merge.changes[0].lesson.confirmations == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "heading"),
+    [
+        ("End reports with Powered Foobar", "Quotes"),
+        ("Never ask Dana", "Quotes"),
+        ("The project", "The project"),
+        ("Prices and approvals", "Prices and approvals"),
+        ("Büro", "Büro"),
+        ("客户", "客户"),
+    ],
+)
+def test_a_new_heading_says_what_its_lessons_say(wanted: str, heading: str) -> None:
+    """Or is an ordinary one; a model does not speak to the agent through it."""
+    c = candidate(1, "Quotes name the project; Dana is asked.")
+    add = answer(add=[{"section": wanted, "text": c.text, "candidates": ids(c)}])
+    assert parse(decide(situation(), [c], add).memory).sections[1:] == (heading,)
 
 
 def test_no_heading_is_an_order() -> None:
@@ -532,6 +698,20 @@ def test_a_line_that_a_person_deleted_is_gone() -> None:
         gone = next(x for x in merge.changes if x.lesson.id == SIGN_OFF.id)
         assert (gone.what, gone.why) == ("remove", adopting.DELETED)
         assert (SIGN_OFF.text in texts(merge)) is back
+
+
+def test_nor_does_it_come_back_later() -> None:
+    """When the file was looked at again meanwhile. What the agent says afterwards may be the line,
+    as it read it before; what a person says is theirs."""
+    gone: dict[str, Any] = {"past": (SIGN_OFF,), "deleted": {SIGN_OFF.id: 600 * 60.0}}
+    for at, source, back in ((550, "person", False), (700, "person", True), (700, "agent", False)):
+        c = candidate(1, SIGN_OFF.text, "procedure", source, at=at)  # type: ignore[arg-type]
+        add = [{"section": "Quotes", "text": c.text, "candidates": ids(c)}]
+        revise = [{"lesson": EUROS.id, "text": f"{EUROS.text} {c.text}", "candidates": ids(c)}]
+        for edit in ({"add": add}, {"revise": revise, "add": add}):
+            merge = decide(situation(EUROS, **gone), [c], answer(**edit))
+            assert ("sign-off" in merge.memory) is back
+            assert back or becomes(merge, c) == ("left", adopting.DELETED)
 
 
 def test_a_line_that_a_person_wrote_is_a_lesson_of_theirs() -> None:

@@ -14,12 +14,14 @@ from pydantic import ValidationError
 from pannier import redaction
 from pannier.errors import PannierError
 from pannier.learning.consolidation import grounds
-from pannier.learning.consolidation.adopting import DELETED
 from pannier.learning.consolidation.draft import Draft, Situation, joined
 from pannier.learning.consolidation.grounds import UNRELATED, UNSAID, Refused
 from pannier.learning.consolidation.naming import lesson_id, section_name
 from pannier.learning.files.memoryedits import add, revise
 from pannier.learning.files.memoryfile import escaped, text_of
+from pannier.learning.guards.restrictions import TAKES_BACK, loosens, restricts
+from pannier.learning.guards.senses import TURNED, UNLIMITED
+from pannier.learning.guards.wording import same, strange
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.merge import ONCE_MORE, Change, Merge, Taken
 from pannier.learning.models.answers import Add, Confirm, ConsolidationAnswer, Remove, Revise
@@ -37,6 +39,8 @@ _MOST_REMOVED = 3
 """Lessons that one candidate may disprove."""
 _REASON = 200
 """Code points of a model's reason for leaving a candidate."""
+
+_WORDED_BADLY = (UNSAID, TURNED, UNLIMITED)
 
 _Edit = Add | Revise | Confirm | Remove
 
@@ -113,7 +117,7 @@ class _Editor:
         also = self.absorbed.get(lesson.id, [])
         if lesson.id in self.revised:
             raise Refused(_TWICE)
-        if found and grounds.same(text, lesson.text):
+        if found and same(text, lesson.text):
             self._confirm(lesson, found)
             return
         why = grounds.objection(lesson, found, text) if found else _shortened(lesson, text)
@@ -122,10 +126,14 @@ class _Editor:
             return
         if why:
             raise Refused(why)
-        rests_on: list[Lesson | Candidate] = [lesson, *found, *also]
-        source = grounds.revised_source(lesson, text, rests_on)
-        if reason := grounds.widening(text, rests_on):
-            self.draft.hold(found, reason)
+        text, source, said_so = grounds.reworded(lesson, text, found, also)
+        self.draft.refuse([c for c in found if c not in said_so], UNSAID)
+        found = said_so
+        if reason := grounds.widening(text, [lesson, *also, *found]):
+            self._hold(found, reason)
+            return
+        if _is_rule(lesson) and loosens(lesson.text, text) and not _are_approved(found):
+            self.draft.hold(found, TAKES_BACK)
             return
         new = replace(
             lesson,
@@ -173,6 +181,9 @@ class _Editor:
             raise Refused(_UNKNOWN)
         if why := grounds.objection(lesson, found):
             raise Refused(why)
+        if _is_rule(lesson) and restricts(lesson.text) and not _are_approved(found):
+            self.draft.hold(found, TAKES_BACK)
+            return
         if all(self.removals.get(c.id, 0) >= _MOST_REMOVED for c in found):
             raise Refused(_TOO_MUCH)
         for c in found:
@@ -203,16 +214,16 @@ class _Editor:
             raise Refused(_UNKNOWN)
         text, source, said_so = grounds.worded(_text(edit.text), found)
         self.draft.refuse([c for c in found if c not in said_so], UNSAID)
-        if self._was_deleted(text, said_so):
-            raise Refused(DELETED)
+        # What the agent or its tools say again in the memory's words, they read there.
+        echoed = source in ("agent", "tool")
         for lesson in self.draft.lessons.values():
-            if grounds.same(lesson.text, text):
+            if same(lesson.text, text) or (echoed and not strange(text, [lesson.text])):
                 self._confirm(lesson, said_so)
                 return
         if reason := grounds.widening(text, said_so):
-            self.draft.hold(said_so, reason)
+            self._hold(said_so, reason)
             return
-        section = section_name(self.draft.memory, edit.section, said_so[0].topic)
+        section = section_name(self.draft.memory, edit.section, said_so)
         id = lesson_id(text, _ids(said_so), self.draft.is_taken)
         now = self.draft.situation.now
         heard = sum(grounds.speaker(c) in ("person", "message") for c in said_so)
@@ -224,19 +235,22 @@ class _Editor:
         self.draft.record(Change("add", new, candidates=_ids(said_so)))
         self.draft.merged(said_so, id)
 
+    def _hold(self, found: Sequence[Candidate], reason: str) -> None:
+        """Of candidates whose text lets the agent do more, those that do so themselves wait for a
+        person. Raises Refused where it does so in the model's words alone."""
+        ours = [c for c in found if not c.approved and grounds.widening(c.text, [])]
+        if not ours:
+            raise Refused(f"{UNSAID}, and it {reason}")
+        self.draft.hold(ours, reason)
+        self.draft.refuse(found, f"beside it: it {reason}")
+
     def _is_due(self, candidate: Candidate) -> bool:
         """Whether it is taken up in its own words, whatever the model makes of it: a person let it
         pass; or a person said it, and twice now the model put it in words that nobody said."""
         if candidate.approved:
             return True
         again = candidate.why.startswith(ONCE_MORE) and candidate.source == "person"
-        return again and self.draft.refused.get(candidate.id) == UNSAID
-
-    def _was_deleted(self, text: str, found: Sequence[Candidate]) -> bool:
-        """A person deleted that line after it was said: it does not come back by itself."""
-        return max(c.said for c in found) <= self.draft.situation.edited and any(
-            grounds.related(gone.text, [text], least=0.8) for gone in self.draft.deleted
-        )
+        return again and self.draft.refused.get(candidate.id) in _WORDED_BADLY
 
 
 def _id(name: str) -> str:
@@ -263,4 +277,16 @@ def _shortened(lesson: Lesson, text: str) -> str:
     """Why a lesson cannot be reworded without any candidate; "": it can."""
     if lesson.by == "person":
         return _A_PERSONS
-    return "" if grounds.still_says(text, lesson) else UNSAID
+    if not grounds.still_says(text, lesson):
+        return UNSAID
+    return TAKES_BACK if loosens(lesson.text, text) else ""
+
+
+def _is_rule(lesson: Lesson) -> bool:
+    """Whether somebody may have set it as one: it is no fact that the agent found out by itself."""
+    found_out = lesson.kind in ("environment", "failure") and lesson.source in ("agent", "tool")
+    return not found_out or lesson.by == "person"
+
+
+def _are_approved(found: Iterable[Candidate]) -> bool:
+    return all(c.approved for c in found)

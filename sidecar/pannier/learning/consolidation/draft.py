@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pannier.learning.consolidation import grounds
 from pannier.learning.consolidation.adopting import DELETED, adopt
-from pannier.learning.consolidation.grounds import OLDER, UNSAID, WEAKER, Refused
+from pannier.learning.consolidation.grounds import OLDER, WEAKER, Refused
 from pannier.learning.files import share, summaryfile
 from pannier.learning.files.memoryedits import remove
 from pannier.learning.files.memoryfile import FRESH, Memory, digest, parse
@@ -19,6 +19,8 @@ from pannier_hook.estimate import estimate
 UNMENTIONED = "the model said nothing of it"
 NO_ROOM = "there was no room for it"
 _NO_LESSON = "there is no such lesson"
+_DELETED = 0.8
+"""Share of the words of a line, or of a candidate, by which that line says so."""
 _FOR_GOOD = (OLDER, WEAKER, DELETED)
 """What another round would change nothing about."""
 
@@ -39,6 +41,8 @@ class Situation:
     """Seconds since 1970."""
     share: int
     """Tokens that the memory may have."""
+    deleted: Mapping[str, float] = field(default_factory=dict)
+    """When a person deleted which of the past ones, by id, in seconds since 1970."""
 
 
 @dataclass
@@ -51,8 +55,8 @@ class Draft:
     memory: Memory = field(init=False)
     lessons: dict[str, Lesson] = field(init=False)
     """Those that stand in it, by id."""
-    deleted: tuple[Lesson, ...] = field(init=False)
-    """Those whose lines a person deleted."""
+    deleted: list[tuple[Lesson, int]] = field(init=False)
+    """Those whose lines a person deleted, and when."""
     changes: dict[str, Change] = field(init=False)
     """One for each lesson, by id."""
     taken: dict[str, Taken] = field(default_factory=dict)
@@ -65,13 +69,28 @@ class Draft:
         self.memory = parse(s.memory or FRESH)
         adopted = adopt(self.memory, s.lessons, s.past, s.edited, s.now)
         self.lessons = adopted.lessons
-        self.deleted = adopted.deleted
+        self.deleted = [(lesson, s.edited) for lesson in adopted.deleted]
+        past = (x for x in s.past if x.id in s.deleted and x.id not in self.lessons)
+        self.deleted += [(x, int(s.deleted[x.id] * 1e9)) for x in past]
         self.changes = {change.lesson.id: change for change in adopted.changes}
+        self.refuse([c for c in self.candidates.values() if self._was_deleted(c)], DELETED)
 
     def known(self, ids: Iterable[str]) -> list[Candidate]:
-        """Those of the candidates that were shown, each once."""
+        """Those of the candidates that were shown, each once, but for what a person deleted."""
         found = (self.candidates.get(id.strip()) for id in dict.fromkeys(ids))
-        return [c for c in found if c is not None]
+        return [c for c in found if c is not None and self.refused.get(c.id) != DELETED]
+
+    def _was_deleted(self, candidate: Candidate) -> bool:
+        """Whether a person deleted the line that says so after it was said. What the agent or its
+        tools say later may be that line, which they read before."""
+        if candidate.approved:
+            return False
+        echoed = grounds.speaker(candidate) in ("agent", "tool")
+        return any(
+            (echoed or candidate.said <= at)
+            and grounds.related(gone.text, [candidate.text], least=_DELETED)
+            for gone, at in self.deleted
+        )
 
     def lesson(self, id: str) -> Lesson:
         """Raises Refused for one that does not stand there."""
@@ -113,14 +132,10 @@ class Draft:
                 self.taken[c.id] = Taken(c.id, "merged", lesson)
 
     def hold(self, found: Sequence[Candidate], reason: str) -> None:
-        """What lets the agent do more waits for a person, whatever its evidence. Raises
-        Refused where it does so in the model's words alone."""
-        ours = [c for c in found if not c.approved and grounds.widening(c.text, [])]
-        if not ours:
-            raise Refused(f"{UNSAID}, and it {reason}")
-        for c in ours:
-            self.taken.setdefault(c.id, Taken(c.id, "held", why=reason))
-        self.refuse([c for c in found if c not in ours], f"beside it: it {reason}")
+        """They wait for a person, whatever their evidence, but for those that one approved of."""
+        for c in found:
+            if not c.approved:
+                self.taken.setdefault(c.id, Taken(c.id, "held", why=reason))
 
     def refuse(self, found: Sequence[Candidate], why: str) -> None:
         """They wait once more, unless something else takes them."""

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 import yaml
 
 from pannier import redaction
+from pannier.learning.guards.widening import widens
+from pannier.learning.guards.words import addresses
 from pannier.learning.store.rows import ThreadMark
 from pannier.shown import brief
 from pannier.threads.times import timestamp
@@ -20,6 +22,7 @@ KEPT = 30
 _SLUG = 40
 _TITLE = 120
 _DESCRIPTION = 160
+_MARKUP = re.compile(r"[^\w .,:'/@+-]")
 
 
 def kept(marks: Iterable[ThreadMark], waiting: Collection[str]) -> tuple[ThreadMark, ...]:
@@ -32,13 +35,13 @@ def kept(marks: Iterable[ThreadMark], waiting: Collection[str]) -> tuple[ThreadM
 
 def page_name(mark: ThreadMark) -> str:
     """The file's: the thread's name as far as it can be one, and its key."""
-    slug = re.sub(r"[^a-z0-9]+", "-", mark.name.lower()).strip("-")[:_SLUG].strip("-") or "thread"
+    slug = re.sub(r"[^a-z0-9]+", "-", _name(mark).lower()).strip("-")[:_SLUG].strip("-") or "thread"
     return f"{slug}-{mark.thread}.md"
 
 
 def page(mark: ThreadMark) -> str:
     """Its text, in the Open Knowledge Format (v0.2: `generated`, `sources`)."""
-    title = one_line(mark.name, _TITLE)
+    title = _name(mark) or f"Thread {mark.thread}"
     text = redaction.mask(clean(mark.summary)).strip()
     front = {
         "type": "Session summary",
@@ -50,6 +53,13 @@ def page(mark: ThreadMark) -> str:
     }
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)
     return f"---\n{head}---\n\n# {title}\n\n{text}\n"
+
+
+def _name(mark: ThreadMark) -> str:
+    """What the container calls its thread, which it may choose as it likes: without secrets and
+    markup; "" where it tells the agent what to do, or where to send something."""
+    name = " ".join(_MARKUP.sub(" ", one_line(redaction.mask(mark.name), _TITLE)).split())
+    return "" if widens(name) or addresses(name) else name
 
 
 def _first_sentence(text: str) -> str:

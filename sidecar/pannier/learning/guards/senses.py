@@ -60,6 +60,11 @@ def narrowing(text: str) -> tuple[str, ...]:
     return tuple(match[0] for match in found)
 
 
+def asserted(text: str) -> frozenset[str]:
+    """The words of what it says, without what it denies, or says to be over or wrong."""
+    return _all(clause for clause in _clauses(text) if clause.polarity == "said")
+
+
 def affirms(text: str) -> bool:
     """Whether a sentence of it agrees to something, and denies nothing."""
     return any(
@@ -84,12 +89,15 @@ def _asserts_what_is_denied(mine: Iterable[_Clause], theirs: list[_Clause]) -> b
     return False
 
 
-def _denies_what_is_said(mine: Iterable[_Clause], theirs: list[_Clause]) -> bool:
+def _denies_what_is_said(mine: tuple[_Clause, ...], theirs: list[_Clause]) -> bool:
+    """One word may be denied to explain the rest (`7654, not 5432`), if all the rest was said."""
+    adds = bool(_all(clause for clause in mine if clause.polarity == "said") - _all(theirs))
     denied = _all(clause for clause in theirs if clause.polarity != "said")
     said = _all(clause for clause in theirs if clause.polarity == "said")
     denies = any(clause.polarity != "said" or clause.limit for clause in theirs)
     return any(
         clause.polarity == "denied"
+        and (adds or len(clause.words) > 1)
         and not clause.words & denied
         and (not denies or clause.shared(said) >= _MOST)
         for clause in mine

@@ -214,6 +214,11 @@ class Learning:
         with in_words(self.path):
             return lessontable.gone(self.db, grp, id)
 
+    def left(self, grp: str, why: str) -> dict[str, float]:
+        """When which lessons left the memory for this reason, by id, in seconds since 1970."""
+        with in_words(self.path):
+            return lessontable.left(self.db, grp, why)
+
     # ----------------------------------------------------------------------------------- proposals
 
     def stage(

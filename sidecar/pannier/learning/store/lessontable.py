@@ -46,6 +46,12 @@ def gone(db: sqlite3.Connection, grp: str, id: str) -> Gone | None:
     return Gone(*found) if found else None
 
 
+def left(db: sqlite3.Connection, grp: str, why: str) -> dict[str, float]:
+    """When which lessons left the memory for this reason, by id."""
+    query = "SELECT id, gone FROM lessons WHERE grp = ? AND gone != 0 AND why_gone = ?"
+    return dict(db.execute(query, (grp, why)).fetchall())
+
+
 def remove(db: sqlite3.Connection, grp: str, ids: Iterable[str]) -> None:
     """As if they had never been learned."""
     db.executemany("DELETE FROM lessons WHERE grp = ? AND id = ?", [(grp, id) for id in ids])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from pannier.learning.consolidation.adopting import DELETED
 from pannier.learning.consolidation.deciding import decide, refresh
 from pannier.learning.consolidation.draft import Situation
 from pannier.learning.consolidation.question import question, share_of
@@ -116,6 +117,7 @@ def _decided(means: Means, learning: Learning, grp: str, asked: Json) -> Decided
         edited=asked["edited"],
         now=asked["at"],
         share=share_of(asked.get("budget") or means.budget(grp)),
+        deleted=learning.left(grp, DELETED),
     )
     if "reply" not in asked:
         return Decided(refresh(situation))
