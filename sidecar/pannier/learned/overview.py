@@ -10,8 +10,8 @@ from typing import Any
 from pannier import groups
 from pannier.errors import PannierError
 from pannier.learned.data import timestamp
-from pannier.learning.models.budget import day_of
 from pannier.learning.store import Learning, learning_file, open_learning
+from pannier.learning.store.books import day_of
 from pannier.learning.store.rows import Report, Spent, Try
 from pannier.learning.work.schedule import Due, Standing, in_words
 from pannier.learning.work.standing import standings

@@ -58,6 +58,28 @@ def test_a_room_imports_only_from_those_above_it() -> None:
     assert wrong == []
 
 
+def test_the_packages_of_learning_import_one_way() -> None:
+    """The largest room has an order of its own, which the page tells."""
+    table = PAGE.partition("| package | owns |")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)/?`", line.split("|")[1]) for line in table.splitlines()[2:]]
+    levels = {name: level for level, names in enumerate(rows) for name in names}
+    learning = PACKAGE / "learning"
+    there = {p.stem for p in learning.iterdir() if not p.name.startswith("__") and _is_python(p)}
+    assert there == set(levels)
+    wrong = [
+        f"{module.relative_to(learning)} imports {found}"
+        for module in learning.rglob("*.py")
+        if (own := module.relative_to(learning).parts[0].removesuffix(".py")) in levels
+        for found in re.findall(r"from pannier\.learning\.(\w+)", module.read_text())
+        if levels[found] > levels[own]
+    ]
+    assert wrong == []
+
+
+def _is_python(path: Path) -> bool:
+    return path.suffix == ".py" or (path / "__init__.py").is_file()
+
+
 def test_the_hook_knows_nothing_of_the_sidecar() -> None:
     """It runs in the container, where nothing else of pannier is."""
     for module in (CHECKOUT / "hooks").rglob("*.py"):

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from pannier.learning.models.answers import ExtractionAnswer
 from pannier.learning.models.asking import AskError, Question, Reply, asked_tokens
-from pannier.learning.models.budget import Budgeted, day_of, refusal
+from pannier.learning.models.budget import Budgeted, refusal
 from pannier.learning.store import Learning, open_learning
+from pannier.learning.store.books import day_of, next_day
 from pannier.learning.store.rows import Spent
-from pannier.learning.work.schedule import next_day
 from pannier.settings.learning import Budget
 
 NOON = 1_796_040_000.0

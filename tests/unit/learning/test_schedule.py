@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pannier.learning.store.books import DAY
 from pannier.learning.store.rows import Try
 from pannier.learning.work.schedule import (
-    DAY,
     FIRST_PAUSE,
     LONGEST_PAUSE,
     Due,

@@ -13,14 +13,9 @@ from datetime import UTC, datetime
 from pannier.errors import PannierError
 from pannier.learning.models.asking import Asker, AskError, Question, Reply, asked_tokens
 from pannier.learning.store import Learning
+from pannier.learning.store.books import day_of, next_day
 from pannier.learning.store.rows import Spent
-from pannier.learning.work.schedule import next_day
 from pannier.settings.learning import Budget
-
-
-def day_of(at: float) -> str:
-    """The day (UTC) of a time in seconds since 1970: YYYY-MM-DD."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
 
 
 def refusal(

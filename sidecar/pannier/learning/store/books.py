@@ -5,13 +5,25 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pannier.database import in_words
 from pannier.learning.store.rows import Report, Spent, Try
 
+DAY = 86_400.0
 _REPORTS_KEPT = 50
 """Of a group."""
+
+
+def day_of(at: float) -> str:
+    """The day of UTC, as YYYY-MM-DD, of a time in seconds since 1970."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def next_day(at: float) -> float:
+    """When the next day of UTC begins."""
+    return (at // DAY + 1) * DAY
 
 
 class Books:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from pannier.learning.store.books import next_day
 from pannier.learning.store.rows import Try
 from pannier.settings.learning import LearningSettings
 
 Work = Literal["extract", "consolidate"]
 WORKS: tuple[Work, ...] = get_args(Work)
 
-DAY = 86_400.0
 LATER = float("inf")
 FIRST_PAUSE = 600.0
 """Seconds after a failure; each further one in a row makes it four times as long."""
@@ -84,11 +84,6 @@ def wish_is_over(group: Standing, now: float) -> tuple[str, ...]:
 def rest(failures: int) -> float:
     """Seconds after so many failures in a row; at least one."""
     return min(FIRST_PAUSE * 4.0 ** min(failures - 1, 16), LONGEST_PAUSE)
-
-
-def next_day(now: float) -> float:
-    """When the next day of UTC begins."""
-    return (now // DAY + 1) * DAY
 
 
 def not_before(kind: str, failures: int, after: float, now: float) -> float:
