@@ -20,7 +20,7 @@ from pannier.learning.guards.planting import (
     is_planted,
     topic_of_tools,
 )
-from pannier.learning.guards.senses import affirms, turned
+from pannier.learning.guards.senses import affirms, denies, turned
 from pannier.learning.guards.widening import widens
 from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
 from pannier.learning.models.answers import Found
@@ -37,6 +37,7 @@ NO_PERSON = "it needs a person's message, and none says so"
 BY_TOOLS = "only the output of tools says so"
 ORDER = "it is an instruction that stands in the output of a tool"
 OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
+REFUSED = "the agent says so, and a person refused it"
 OF_WISHES = "it tells what a person wants, and no person says so"
 FORGOTTEN = "it was forgotten"
 
@@ -48,7 +49,6 @@ SAID_AGAIN = "it was forgotten, and a person said it again since"
 
 _STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
 _NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
-_TO_SETTLE: frozenset[Kind] = FROM_PERSONS | {"decision"}
 
 
 class Dropped(Exception):
@@ -98,7 +98,7 @@ class Scales:
         said = Corpus(proof.text for proof in proofs if proof.source in ("person", "message"))
         if is_planted(text, said, self.told):
             source = "tool"
-        elif self._is_the_agents(found.kind, text, proofs):
+        elif self._is_the_agents(text, proofs):
             source = "agent"
         kind = _kind(found.kind, source, text)
         if source == "tool" and is_demanded(text, self.told):
@@ -117,21 +117,27 @@ class Scales:
             WIDENS if found.widens else "",
             SAID_AGAIN if verdict == "held" else "",
             BY_MESSAGE if source == "message" and kind in FROM_PERSONS else "",
-            OF_BOTH if kind in FROM_PERSONS and is_mixed(text, self.said, self.told) else "",
+            OF_BOTH if kind in _NEVER_OF_TOOLS and self._is_mixed(text, source) else "",
             turned(text, context.texts),
             OTHER_WORDS if strange else "",
         )
         return Case(kind, source, evidence, next(filter(None, doubts), ""))
 
-    def _is_the_agents(self, kind: Kind, text: str, proofs: Sequence[Shown]) -> bool:
-        """Whether what a person has to settle is in the words of the agent, and none agreed to
-        them."""
-        if kind not in _TO_SETTLE or any(
-            affirms(proof.text) for proof in proofs if proof.source in ("person", "message")
-        ):
-            return False
+    def _is_the_agents(self, text: str, proofs: Sequence[Shown]) -> bool:
+        """Whether it is in the words of the agent, and no person agreed to them. Raises Dropped
+        where a person did not."""
         agents = [one.text for one in self._context(proofs) if one.source == "agent"]
-        return coverage(text, self.said) < _MOSTLY <= coverage(text, agents)
+        if not coverage(text, self.said) < _MOSTLY <= coverage(text, agents):
+            return False
+        answers = [proof.text for proof in proofs if proof.source in ("person", "message")]
+        if any(map(affirms, answers)):
+            return False
+        if any(map(denies, answers)):
+            raise Dropped(REFUSED)
+        return True
+
+    def _is_mixed(self, text: str, source: Source) -> bool:
+        return source in ("person", "message") and is_mixed(text, self.said, self.told)
 
     def _is_strange(self, text: str, context: Corpus) -> bool:
         """Whether what it names has few of its words: it may be in another language. Raises Dropped
@@ -190,6 +196,7 @@ def _kind(kind: Kind, source: Source, text: str) -> Kind:
 
 
 _MOSTLY = 0.5
+"""Share of a lesson's words that makes it the agent's, or a person's."""
 _LEAST_SAID = 0.25
 """Share of a lesson's words that what it names has, at least."""
 _ENOUGH_SAID = 0.34

@@ -20,6 +20,8 @@ _APART = 1 << 20
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 
+_NAMES = re.compile(r"(?<![\w-])[A-ZÀ-ÖØ-Þ][\w-]*|(?<![\w-])(?!\d{4}-\d\d)[\w-]*\d[\w.:-]*")
+
 Run = tuple[str, ...]
 
 
@@ -48,6 +50,10 @@ class Corpus:
         """The words of each, and its `words.normal` form; the end of a line ends one, too."""
         found = (sentence for text in self.texts for sentence in _SENTENCES.split(text))
         return tuple((frozenset(words(one)), normal(one)) for one in found if one.strip())
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*map(names_in, self.texts))
 
     def runs(self, length: int) -> frozenset[Run]:
         """All phrases of `length` words."""
@@ -85,6 +91,11 @@ class Corpus:
             else:
                 place += _APART
         return places
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The words that look like names, and figures other than dates."""
+    return frozenset(word for name in _NAMES.findall(text) for word in words(name))
 
 
 def corpus(texts: Corpus | Iterable[str]) -> Corpus:

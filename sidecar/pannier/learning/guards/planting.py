@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pannier.learning.guards.corpus import Corpus, corpus
+from pannier.learning.guards.corpus import Corpus, corpus, names_in
+from pannier.learning.guards.senses import asserted
 from pannier.learning.guards.widening import widens
 from pannier.learning.guards.words import addresses, normal, words
 
@@ -28,8 +29,6 @@ _ALIKE = 0.5
 """Share of a summary's sentence that is another text's: it tells of the same."""
 _PART = 0.4
 """Share of a lesson that a tool's sentence has, when that speaks of the same."""
-_NAMES = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-Þ][\w-]*|\b\w*\d[\w.:-]*")
-"""Words that are none at a sentence's beginning, and figures."""
 _RUN = 5
 """Words in the same order: more than chance."""
 
@@ -97,7 +96,7 @@ def is_mixed(text: str, said: Corpus, told: Corpus) -> bool:
     beside another of its words; or several words, beside a good part of all."""
     sequence = set(words(text))
     unsaid = (sequence - said.words) & told.words
-    names = {word for name in _NAMES.findall(text) for word in words(name)} & unsaid
+    names = names_in(text) & asserted(text) & unsaid & told.names
     if not unsaid:
         return False
     for found, _ in told.sentences:

@@ -51,6 +51,10 @@ def turned(text: str, sources: Iterable[str]) -> str:
     theirs = [clause for sentence in sentences for clause in _clauses(sentence)]
     if _asserts_what_is_denied(mine, theirs) or _denies_what_is_said(mine, theirs):
         return TURNED
+    about = _all(mine)
+    near = [s for s in map(normal, sentences) if 2 * len(about & _all(_clauses(s))) >= len(about)]
+    if near and all(_is_opposed(normal(text), one) for one in near):
+        return TURNED
     return UNLIMITED if _loses_a_limit(mine, sentences) else ""
 
 
@@ -58,6 +62,11 @@ def narrowing(text: str) -> tuple[str, ...]:
     """The words of a text by which it denies something or limits it, in order."""
     found = _pattern("denials", "without", "instead", "only", "exceptions").finditer(normal(text))
     return tuple(match[0] for match in found)
+
+
+def denies(text: str) -> bool:
+    """Whether it says no to something."""
+    return _pattern("denials").search(normal(text)) is not None
 
 
 def asserted(text: str) -> frozenset[str]:
@@ -102,6 +111,30 @@ def _denies_what_is_said(mine: tuple[_Clause, ...], theirs: list[_Clause]) -> bo
         and (not denies or clause.shared(said) >= _MOST)
         for clause in mine
     )
+
+
+def _is_opposed(text: str, sentence: str) -> bool:
+    """Whether one has the contrary of a word of the other, or two words have changed places around
+    one such as `over`."""
+    for one, other in _opposites():
+        mine, theirs = (
+            (bool(one.search(found)), bool(other.search(found))) for found in (text, sentence)
+        )
+        if {mine, theirs} == {(True, False), (False, True)}:
+            return True
+    said, places = frozenset(words(sentence)), _followers(sentence)
+    return any(
+        place in places and behind.isdisjoint(places[place]) and behind & said
+        for place, behind in _followers(text).items()
+    )
+
+
+def _followers(text: str) -> dict[str, set[str]]:
+    """The words that stand next behind each word of direction."""
+    found: dict[str, set[str]] = {}
+    for match in _pattern("directions").finditer(text):
+        found.setdefault(match[0], set()).update(words(text[match.end() : match.end() + 60])[:1])
+    return found
 
 
 def _loses_a_limit(mine: tuple[_Clause, ...], sentences: Iterable[str]) -> bool:
@@ -174,7 +207,7 @@ def _polarity(text: str) -> Polarity:
 
 _NOT_OF_THE_MATTER = ("denials", "without", "instead", "only", "exceptions", "fillers", "joins")
 _SECTION = re.compile(r"\[([a-z]+)\]")
-_UNSPACED = re.compile(r"[\u3000-\u9fff]")
+_UNSPACED = re.compile(r"[\u3000-\u9fff\uac00-\ud7a3]")
 
 
 @lru_cache(maxsize=1)
@@ -185,16 +218,22 @@ def _table() -> dict[str, list[str]]:
     for line in (files("pannier.learning.guards") / "senses.txt").read_text("utf-8").splitlines():
         if section := _SECTION.fullmatch(line):
             found = table.setdefault(section[1], [])
-        elif _UNSPACED.search(line):
-            found.append(line)
         elif line and not line.startswith("#"):
             found += map(_expression, line.split())
     return table
 
 
 def _expression(word: str) -> str:
-    body = re.escape(word).replace(r"\*", r"\w*").replace("_", " ")
+    if _UNSPACED.search(word):
+        return word
+    body = r"\w*".join(re.escape(normal(part)) for part in word.split("*")).replace("_", " ")
     return rf"(?<![\w'-]){body}(?![\w'-])"
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    found = map(re.compile, _table()["opposites"])
+    return tuple(zip(found, found, strict=True))
 
 
 @lru_cache(maxsize=32)
