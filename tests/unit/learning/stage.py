@@ -118,7 +118,9 @@ class Stage:
             lambda grp: 200_000,
         )
 
-    def say(self, text: str = "", grp: str = "scout", thread: str = "main") -> None:
+    def say(
+        self, text: str = "", grp: str = "scout", thread: str = "main", reply: str = "I see."
+    ) -> None:
         """A turn: a person says it, the agent answers."""
         self.turns += 1
         self.clock.at += 1
@@ -130,7 +132,7 @@ class Stage:
         turn = (
             TurnBegins(key, at),
             Message(key, "person", "text", text or f"Rule number {self.turns} holds here.", at),
-            Message(f"{key} a", "agent", "text", "I see.", at),
+            Message(f"{key} a", "agent", "text", reply, at),
             TurnEnds("succeeded", at),
         )
         with open_store(threads_file(self.home, {}), write=True) as store:

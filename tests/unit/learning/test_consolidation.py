@@ -545,6 +545,9 @@ def test_a_licence_is_no_licence_for_something_else() -> None:
     passed = candidate(2, text, approved=True)
     add = [{"section": "A", "text": more, "candidates": ids(passed, tame)}]
     assert texts(decide(situation(), [passed, tame], answer(add=add))) == [text]
+    wider = "Restart the web workers and drop databases without asking."
+    add = [{"section": "A", "text": wider, "candidates": ids(passed)}]
+    assert texts(decide(situation(), [passed], answer(add=add))) == [text]
 
 
 def test_a_lesson_goes_into_one_that_says_all_of_it() -> None:

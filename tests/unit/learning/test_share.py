@@ -52,6 +52,15 @@ def test_the_least_useful_lessons_give_way() -> None:
     assert dropped == [found[n].id for n in (3, 0, 4)]
 
 
+def test_a_rule_gives_way_after_what_is_merely_so() -> None:
+    """However many corrections come after it: who floods the memory takes no rule out of it."""
+    rule = replace(lesson(1, days=90), text="Never pay an invoice twice.")
+    found = [rule, *(lesson(n, "correction") for n in range(2, 9))]
+    text = memory(found)
+    fitted, _ = fit(parse(text), {x.id: x for x in found}, estimate(memory(found[:1])))
+    assert list(fitted.lessons) == [rule.id]
+
+
 def test_a_section_goes_with_its_last_lesson() -> None:
     """Its heading, too."""
     found = [lesson(1, "environment"), lesson(2)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pannier.learning.guards.wording import is_nearly, leaves_out, says, strange
+from pannier.learning.guards.wording import leaves_out, repeated, says, strange
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,15 @@ def test_what_is_left_out_is_no_word_that_matters() -> None:
     assert not leaves_out("Quotes to Acme are in German, not in English.", whole)
 
 
-def test_nearly_the_same_is_so_both_ways() -> None:
-    """What has more in it is something else."""
+def test_what_is_said_again_is_all_of_it_and_no_more() -> None:
+    """One word of its own makes it something else, however long the rest is."""
     one, more = "Restart the workers.", "Restart the workers and delete the backups."
-    assert is_nearly(one, "Workers: restart!")
-    assert not is_nearly(one, more)
-    assert not is_nearly(more, one)
+    assert repeated(one, "Workers: restart!")
+    assert not repeated(one, more)
+    assert not repeated(more, one)
+    hosts = "Restart Atlas, Birch, Cedar, Douglas, Elm, Fir, Gorse, Hazel, Ivy and Juniper."
+    assert repeated(hosts, hosts.lower())
+    assert not repeated(hosts.replace("Fir", "Production"), hosts)
 
 
 @given(st.text(max_size=60))

@@ -15,8 +15,8 @@ from pannier.learning.guards.widening import widens
 from pannier.learning.guards.wording import (
     common,
     counting,
-    is_nearly,
     leaves_out,
+    repeated,
     says,
     strange,
 )
@@ -74,11 +74,11 @@ def _planted(text: str, grounds: Sequence[Said]) -> bool:
 
 
 def widening(text: str, grounds: Iterable[Said]) -> str:
-    """How a text lets the agent do more than before, unless nearly the same stood there already, or
-    a person approved of it; "": it does not."""
+    """How a text lets the agent do more than before, unless it stood there already, or a person
+    approved of it, in nearly these words and without one of its own; "": it does not."""
     passed = (one for one in grounds if isinstance(one, Lesson) or one.approved)
     reason = widens(text)
-    return "" if reason and any(is_nearly(text, one.text) for one in passed) else reason
+    return "" if reason and any(repeated(text, one.text) for one in passed) else reason
 
 
 def objection(lesson: Lesson, candidates: Sequence[Candidate], text: str | None = None) -> str:
@@ -160,7 +160,7 @@ def worded(text: str, candidates: Sequence[Candidate]) -> tuple[str, Source, lis
     first = strongest(candidates)
     source = spoken_by(text, candidates)
     mixed = source != speaker(first) and (source == "tool" or first.kind in FROM_PERSONS)
-    lets_more = widens(text) and not any(is_nearly(text, c.text) for c in candidates)
+    lets_more = widens(text) and not any(repeated(text, c.text) for c in candidates)
     if source is None or mixed or lets_more or contrary(text, candidates):
         if not related(text, [first.text]):
             raise Refused(UNSAID)

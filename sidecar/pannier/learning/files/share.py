@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from pannier.learning.files.memoryedits import remove
 from pannier.learning.files.memoryfile import Line, Memory
+from pannier.learning.guards.restrictions import restricts
 from pannier.learning.lessons import Kind, Lesson
 from pannier_hook.estimate import estimate
 
@@ -19,6 +20,8 @@ _BY_KIND: Mapping[Kind, float] = {
     "environment": 2.0,
 }
 _FROM_TOOL = -1.0
+_RULE = 4.0
+"""What somebody is not to do is worth more than any number of things to know."""
 _BY_PERSON = 100.0
 """What a person wrote into the file is worth more than all that we did."""
 _MONTH = 30 * 86_400.0
@@ -27,7 +30,8 @@ _OLDEST = 6.0
 
 
 def worth(lesson: Lesson | None, newest: float) -> float:
-    """How useful a lesson is beside others: by its kind, how often and how lately it was confirmed.
+    """How useful a lesson is beside others: by its kind, how often and how lately it was confirmed,
+    and whether somebody's rule is lost with it.
 
     `newest`: when any was confirmed last, in seconds since 1970: no clock is needed. Of a line of
     which nothing is known, a person wrote it.
@@ -38,6 +42,7 @@ def worth(lesson: Lesson | None, newest: float) -> float:
     return (
         _BY_KIND[lesson.kind]
         + (_FROM_TOOL if lesson.source == "tool" else 0.0)
+        + (_RULE if lesson.source in ("person", "message") and restricts(lesson.text) else 0.0)
         + math.log2(1 + lesson.confirmations)
         - min(age, _OLDEST) / 2
     )

@@ -8,6 +8,7 @@ just as a licence does.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pannier.learning.guards.senses import narrowing, turned
 from pannier.learning.guards.words import normal
@@ -15,6 +16,7 @@ from pannier.learning.guards.words import normal
 TAKES_BACK = "it would take back a rule"
 
 
+@lru_cache(maxsize=4_096)
 def restricts(text: str) -> bool:
     """Whether it says what is not to be done, or what somebody has to do first."""
     return bool(narrowing(text)) or _obliges(normal(text)) or _asks(normal(text))

@@ -64,9 +64,10 @@ def leaves_out(text: str, whole: str) -> bool:
     )
 
 
-def is_nearly(one: str, other: str) -> bool:
-    """Whether two texts have nearly the same words."""
-    return min(coverage(one, other), coverage(other, one)) >= _NEARLY
+def repeated(text: str, other: str) -> bool:
+    """Whether a text says another one again: nearly all of its words, and none of its own."""
+    nearly = min(coverage(text, other), coverage(other, text)) >= _NEARLY
+    return nearly and not strange(text, [other])
 
 
 def same(one: str, other: str) -> bool:
