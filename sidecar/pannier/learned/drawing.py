@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 
 from pannier import groups
 from pannier.learned.equipping import AskClient, equipped
 from pannier.learning.store.steps import database_url, not_installed
 from pannier.learning.work.telling import Told
 from pannier.paths import Home
+from pannier.signals import ended_by_signals
 
 LINGER = 2.0
 """Seconds for which a worker waits for more: to start one takes as long."""
@@ -60,32 +58,6 @@ def draw(
         raise not_installed() from error
     url = database_url(groups.home_settings(home).learning, environ)
     clock = RealClock()
-    with _ended_by_signals(clock):
+    with ended_by_signals(clock.end):
         made = equipped(home, environ, now=now, client=client)
         return work(made, clock, tell, url=url, linger=linger)
-
-
-@contextmanager
-def _ended_by_signals(clock: RealClock) -> Iterator[None]:
-    """The first signal asks it to end; the next ends it. In another thread than the main one,
-    nothing is changed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        clock.end()
-        restore()
-
-    for number in numbers:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        restore()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
 
 from pannier.engine import Engine
 from pannier.paths import Home
@@ -23,6 +21,7 @@ from pannier.serve.queue import QueueWork
 from pannier.serve.sandbox import SandboxWork
 from pannier.serve.state import Place, Report, new_report, take_place
 from pannier.serve.threads import ThreadsWork
+from pannier.signals import ended_by_signals
 
 EVERY = 5.0
 """Seconds between two rounds, unless somebody says otherwise."""
@@ -91,7 +90,7 @@ def serve(home: Home, environ: Mapping[str, str], log: Log, *, every: float = EV
     Raises PannierError if there is a daemon already.
     """
     clock = RealClock()
-    with take_place(home) as place, _ended_by_signals(clock):
+    with take_place(home) as place, ended_by_signals(clock.end):
         report = new_report(timestamp(clock.time()), every)
         world = _World(home, environ, clock, place)
         log(Event("info", "", "serve.started", f"serves {home.root} as {report.owner}"))
@@ -118,25 +117,3 @@ def preview(home: Home, environ: Mapping[str, str]) -> Decision:
     """What a daemon that begins now would do first. Changes nothing."""
     clock = RealClock()
     return decide(Observer(home, environ, clock.now).facts(""), Memory(), clock.now())
-
-
-@contextmanager
-def _ended_by_signals(clock: RealClock) -> Iterator[None]:
-    """The first signal asks the daemon to end once it has done what it is at; the next ends it."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        clock.end()
-        restore()
-
-    for number in numbers:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        restore()
