@@ -14,7 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pannier.clients.transcript import Entry, Message, Reading, TurnBegins, TurnEnds
-from pannier.learning.extraction.pieces import MOST_PIECES, Piece, plan, rows_of, split
+from pannier.learning.extraction.pieces import (
+    MOST_PIECES,
+    Piece,
+    plan,
+    results_before,
+    rows_of,
+    split,
+)
 from pannier.learning.extraction.prompt import LEAST_ROOM, cost, prompt, room
 from pannier.learning.extraction.question import question
 from pannier.learning.extraction.reading import read
@@ -253,13 +260,15 @@ def stores(tmp_path: Path) -> Iterator[tuple[WritableStore, Learning]]:
         yield store, learning
 
 
-def tell(store: WritableStore, name: str, *texts: str, grp: str = "scout") -> None:
-    """A turn of the thread: a person says the first, the agent the others."""
+def tell(store: WritableStore, name: str, *texts: str, grp: str = "scout", tool: str = "") -> None:
+    """A turn of the thread: a person says the first, the agent the others, at last a tool."""
     number = store.db.execute("SELECT count(*) FROM messages").fetchone()[0]
     entries: list[Entry] = [TurnBegins(f"t{number}")]
     for n, text in enumerate(texts):
         role = "agent" if n else "person"
         entries.append(Message(f"k{number + n}", role, "text", text, at=1_000))  # type: ignore[arg-type]
+    if tool:
+        entries.append(Message(f"k{number} tool", "tool", "result", tool, at=1_000))
     entries.append(TurnEnds("succeeded"))
     event = Event(
         "stop", id=f"{number:016x}", at=1, client="claude", session=f"s-{name}", thread=name
@@ -288,6 +297,19 @@ def test_only_what_is_new(tmp_path: Path) -> None:
         tell(store, "other", "five")
         [piece] = plan(store, learning, "scout", 4_000)
         assert [one.text for one in rows_of(store, piece)] == ["five"]
+
+
+def test_what_tools_put_out_before_a_piece(tmp_path: Path) -> None:
+    """It is at hand when the piece is judged, though it was read before; what the piece itself
+    holds is not part of it."""
+    with stores(tmp_path) as (store, learning):
+        tell(store, "main", "one", "two", tool="a page")
+        [first] = plan(store, learning, "scout", 4_000)
+        assert results_before(store, first) == ()
+        read_upto(learning, first)
+        tell(store, "main", "three", tool="another page")
+        [piece] = plan(store, learning, "scout", 4_000)
+        assert [one.text for one in results_before(store, piece)] == ["a page"]
 
 
 def test_a_plan_is_bounded(tmp_path: Path) -> None:

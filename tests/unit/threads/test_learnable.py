@@ -27,6 +27,7 @@ from pannier.threads.learnable import (
     activities,
     count_after,
     deleted_threads,
+    latest_results,
     new_messages,
     threads_with_new,
 )
@@ -315,3 +316,31 @@ def test_deleted_threads_are_known_by_their_keys(store: WritableStore) -> None:
     store.erase(1)
     store.erase(2)
     assert deleted_threads(store, "scout") == {keys_["scout"]}
+
+
+# ------------------------------------------------------------------------------ what tools put out
+
+
+def put_out(key: str, text: str = "", **more: object) -> Message:
+    return Message(key, "tool", "result", text or key, **more)  # type: ignore[arg-type]
+
+
+def test_what_tools_put_out_last(store: WritableStore) -> None:
+    """Of one thread, up to a message, the newest ones, in order, each cut; also what was undone,
+    and what sub-agents saw and reported; nothing that others said."""
+    put(
+        store,
+        said("a"),
+        put_out("b"),
+        put_out("c", inner="sub"),
+        HeadMoves(After("a")),
+        Message("d", "client", "text", "<task-notification>d<result>x</result>"),
+        put_out("e", "e" * 90),
+        put_out("f"),
+    )
+    put(store, put_out("g"), thread="other", session="s2")
+    found = latest_results(store, 1, 5, 9, 40)
+    assert [one.key for one in found] == ["b", "c", "d", "e"]
+    assert found[-1].text == "e" * 40
+    assert [one.key for one in latest_results(store, 1, 9, 2, 40)] == ["e", "f"]
+    assert latest_results(store, 3, 9, 9, 40) == ()
