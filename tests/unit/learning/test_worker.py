@@ -196,12 +196,12 @@ def test_what_the_model_does_not_manage_is_set_aside_and_the_rest_goes_on(stage:
     assert len(stage.model.of(ExtractionAnswer)) == asked
     assert [one for one in tried(stage) if one.work.startswith("aside:")] == [aside]
     wish(stage)
-    [told] = [one for one in stage.work() if one.work == "extract"]
-    assert told.result["aside"] == ["main"]
+    [again] = [one for one in stage.work() if one.work == "extract"]
+    assert again.result["aside"] == ["main"]
     stage.model = Scripted(learns)
     wish(stage)
-    [told] = [one for one in stage.work() if one.work == "extract"]
-    assert told.result["found"] == 1
+    [again] = [one for one in stage.work() if one.work == "extract"]
+    assert again.result["found"] == 1
     assert "The poison is in this thread." in stage.texts()
     assert tried(stage) == ()
 
@@ -373,3 +373,57 @@ def test_a_thread_that_is_deleted_while_it_is_read_leaves_nothing(stage: Stage) 
         for path in stage.home.root.rglob("*")
         if path.is_file() and b"Wilhelmina" in path.read_bytes()
     ]
+
+
+def test_a_memory_that_a_person_deletes_is_gone_from_the_index_too(stage: Stage) -> None:
+    """At the next look, without a model; and a file that was never there is no edit."""
+    rules(stage, 5)
+    stage.work()
+    stage.clock.at += 7 * HOUR
+    stage.work()
+    learned = stage.home.group("scout").learned
+    assert (learned / "summary.md").exists()
+    asked = len(stage.model.asked)
+    (learned / "MEMORY.md").unlink()
+    [told] = stage.work()
+    assert {change["what"] for change in told.result["changes"]} == {"remove"}
+    assert [path.name for path in learned.rglob("*") if path.is_file()] == []
+    assert stage.work() == []
+    assert len(stage.model.asked) == asked
+
+
+def test_an_answer_with_half_a_character_is_read_without_it(stage: Stage) -> None:
+    """Some servers cut an emoji in two; JSON can say that, and no file can hold it."""
+
+    def cut(question: Question) -> Mapping[str, Any]:
+        answer = learns(question)
+        for one in (*answer.get("candidates", ()), *answer.get("add", ())):
+            one["text"] += " \ud83d"
+        left = [{"candidate": "c0\ud83d", "why": "\ud83d"}]
+        return {**answer, "summary": "They talk. \ud83d", "leave": left}
+
+    stage.model = Scripted(cut)
+    rules(stage, 5)
+    stage.work()
+    stage.clock.at += 7 * HOUR
+    stage.work()
+    assert "Rule number 5 holds here." in stage.memory()
+    assert len(stage.model.asked) == 2
+    assert tried(stage) == ()
+
+
+@pytest.mark.parametrize("place", ["extracting.judge", "consolidating.decide"])
+def test_an_answer_that_cannot_be_judged_is_a_bad_answer(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whatever it fails for: so it is paid a few times, not for ever."""
+
+    def fails(*_: object) -> None:
+        raise UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "surrogates not allowed")
+
+    monkeypatch.setattr(f"pannier.learning.work.{place}", fails)
+    rules(stage, 5)
+    stage.work()
+    stage.clock.at += 7 * HOUR
+    stage.work()
+    assert {one.kind for one in tried(stage)} == {"answer"}

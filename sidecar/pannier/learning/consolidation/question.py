@@ -8,6 +8,7 @@ from pannier import redaction
 from pannier.learning.consolidation.grounds import speaker
 from pannier.learning.files.memoryfile import FRESH, Line, Memory, parse, text_of
 from pannier.learning.files.share import newest, worth
+from pannier.learning.guards.visible import visible
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.models.answers import ConsolidationAnswer
 from pannier.learning.models.asking import Question
@@ -130,4 +131,4 @@ def _room(memory: Memory, budget: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(redaction.mask(text).split())
+    return " ".join(redaction.mask(visible(text)).split())

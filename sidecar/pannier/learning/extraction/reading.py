@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pannier.clients.transcripts.injected import pieces
+from pannier.learning.guards.visible import visible
 from pannier.learning.lessons import Source
 from pannier.threads.excerpt import arguments, excerpt, plain
 from pannier.threads.page import plain_name
@@ -124,7 +125,7 @@ def _report(text: str) -> str:
 
 
 def _made(row: MessageRow, source: Source, how: str, text: str, most: int) -> Shown | None:
-    shown = excerpt(text.strip(), most)
+    shown = excerpt(visible(text).strip(), most)
     if not shown.text.strip():
         return None
     return Shown(row.id, row.turn, source, row.at, how, shown.text, shown.left)

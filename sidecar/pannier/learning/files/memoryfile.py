@@ -19,6 +19,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from pannier.errors import PannierError
+from pannier.learning.guards.visible import unframed, unlabelled
 from pannier.learning.lessons import Lesson
 from pannier_hook.textrules import one_line
 
@@ -239,8 +240,9 @@ def _own(memory: Memory) -> Iterator[Own]:
 
 def escaped(text: str) -> str:
     """A lesson's text as it can stand in one line: what would begin another kind of block is
-    escaped (CommonMark 0.31.2, 2.4). "" for a text without words."""
-    line = " ".join(one_line(text, _LONGEST_LESSON).split())
+    escaped (CommonMark 0.31.2, 2.4), and what is not seen, or ours, goes. "" for a text without
+    words."""
+    line = unlabelled(" ".join(one_line(unframed(text), _LONGEST_LESSON).split()))
     if not line or _stands(line):
         return line
     number = re.match(r"\d+(?=[.)])", line)
@@ -258,7 +260,7 @@ def text_of(lesson: Lesson) -> str:
 
 def heading_for(memory: Memory, section: str) -> str:
     """The section of this name as it is written in the file, else a new heading's text."""
-    words = " ".join(one_line(section, LONGEST_SECTION).split()).lstrip("# ")
+    words = " ".join(one_line(unframed(section), LONGEST_SECTION).split()).lstrip("# ")
     words = re.sub(r"(?:^|\s)#+$", "", words).rstrip("\\ ") or NOWHERE
     same = [h.text for h in memory.headings if h.text.casefold() == words.casefold()]
     return same[0] if same else words

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pannier import redaction
 from pannier.learning.files.memoryfile import Memory
 from pannier.learning.files.share import newest, worth
+from pannier.learning.guards.visible import unframed
 from pannier.learning.lessons import Lesson
 from pannier_hook.textrules import clean
 
@@ -88,7 +89,7 @@ def _entries(memory: Memory, lessons: Mapping[str, Lesson]) -> list[_Entry]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(redaction.mask(clean(text)).split())
+    return " ".join(redaction.mask(clean(unframed(text))).split())
 
 
 def _short(text: str, longest: int) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from pannier.learning.guards.visible import unframed
 from pannier.learning.lessons import Kind
 
 
 class _Answer(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _visible(cls, value: Any) -> Any:
+        """What people would not see in a text, a model may have copied from somewhere."""
+        return unframed(value) if isinstance(value, str) else value
 
 
 class Found(_Answer):

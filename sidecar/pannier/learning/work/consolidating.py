@@ -25,6 +25,7 @@ from pannier.learning.work.means import (
     Json,
     Means,
     Step,
+    judging,
     new_key,
     note_trouble,
     reply,
@@ -123,7 +124,8 @@ def _decided(means: Means, learning: Learning, grp: str, asked: Json) -> Decided
         return Decided(refresh(situation))
     there = {one.id: one for one in learning.candidates(grp, ("waiting",))}
     shown: list[Candidate] = [there[id] for id in asked["shown"] if id in there]
-    return Decided(decide(situation, shown, reply(asked)), asked["compacted"])
+    with judging():
+        return Decided(decide(situation, shown, reply(asked)), asked["compacted"])
 
 
 def _state(means: Means, grp: str, asked: Json, merge: Merge) -> ProposalState:

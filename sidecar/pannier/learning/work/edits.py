@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 from pannier.errors import PannierError
 from pannier.learning.files import folder
@@ -13,6 +14,8 @@ from pannier.learning.store.rows import GroupMark
 from pannier.paths import Home
 
 _Stamp = tuple[int, int, int]
+_NONE: _Stamp = (0, 0, 0)
+"""Of a file that is not there: who deleted it, edited it, too."""
 
 
 class Edits:
@@ -24,12 +27,11 @@ class Edits:
         """Of each group's MEMORY.md, when it was what."""
 
     def stamps(self, groups: Iterable[str]) -> dict[str, _Stamp]:
-        """Of those that have a memory: another one whenever it was written or replaced."""
+        """Of each group's memory another one whenever it was written, replaced or deleted."""
         found = {}
         for grp in groups:
             with suppress(OSError):
-                status = os.lstat(self.home.group(grp).learned / folder.MEMORY)
-                found[grp] = (status.st_ino, status.st_mtime_ns, status.st_size)
+                found[grp] = _stamp(self.home.group(grp).learned / folder.MEMORY)
         return found
 
     def found(self, marks: Mapping[str, GroupMark], groups: Iterable[str]) -> frozenset[str]:
@@ -46,4 +48,12 @@ class Edits:
         )
 
     def _read(self, grp: str, stamp: _Stamp) -> tuple[_Stamp, str]:
-        return stamp, digest(folder.memory_text(self.home, grp))
+        return stamp, digest(folder.memory_text(self.home, grp)) if stamp != _NONE else ""
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return _NONE
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -21,6 +21,7 @@ from pannier.learning.work.means import (
     Json,
     Means,
     Step,
+    judging,
     new_key,
     note_trouble,
     reply,
@@ -140,15 +141,10 @@ def _marked(
         mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
         learning.add_extraction(piece.grp, piece.id, mark, ())
         return mark
-    found = judge(
-        rows,
-        piece,
-        reply(asked),
-        learning.forgotten(piece.grp),
-        _ids(piece.id),
-        asked["at"],
-        results_before(store, piece),
-    )
+    forgotten, results = learning.forgotten(piece.grp), results_before(store, piece)
+    with judging():
+        new_id = _ids(piece.id)
+        found = judge(rows, piece, reply(asked), forgotten, new_id, asked["at"], results)
     if found.summary:
         summary, summarized = found.summary, asked["at"]
     mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pannier.errors import PannierError
 from pannier.learning.models.asking import Asker, AskError, Question, Reply
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.learning.store.locks import Busy, at_work
@@ -83,7 +84,7 @@ class Means:
             made = question(asker)
             if made is None:
                 return {}
-            return {**made[1], "at": at, "reply": asdict(asker.ask(made[0]))}
+            return {**made[1], "at": at, "reply": _storable(asdict(asker.ask(made[0])))}
         except AskError as error:
             return {"at": at, "trouble": trouble(error)}
 
@@ -92,6 +93,25 @@ def trouble(error: AskError) -> Json:
     """As JSON has it."""
     why = f"{error.message}. {error.hint}" if error.hint else error.message
     return {"kind": error.kind, "why": why, "after": error.after}
+
+
+def _storable(data: Json) -> Json:
+    """Without halves of characters, which JSON can say and UTF-8 cannot."""
+    found: Json = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "ignore"))
+    return found
+
+
+@contextmanager
+def judging() -> Iterator[None]:
+    """Where it is judged what a model answered: an answer that cannot be, for whatever reason,
+    cannot be the next time, either. Raises AskError."""
+    try:
+        yield
+    except PannierError:
+        raise
+    except Exception as error:
+        name = type(error).__name__
+        raise AskError("answer", f"the answer cannot be judged ({name})") from error
 
 
 def reply(asked: Json) -> Reply:
