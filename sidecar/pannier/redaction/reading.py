@@ -29,7 +29,7 @@ _LONGEST = 3
 
 def is_unseen(char: str) -> bool:
     """Whether a character shows nothing by itself: invisible ones, and accents."""
-    if char in VOICED or char in "\t\n\r":
+    if char in VOICED or char.isspace():
         return False
     return char in _FILLERS or unicodedata.category(char) in _UNSEEN
 

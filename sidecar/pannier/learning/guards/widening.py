@@ -16,21 +16,32 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from pannier.learning.guards.words import addresses, normal
+from pannier.learning.guards.markup import has_comments, unmarked
+from pannier.learning.guards.words import addresses, normal, without_addresses
 
 
 def widens(text: str) -> str:
     """Why a person has to look at it, such as `lets it skip a check`; "": no reason was found."""
-    plain = normal(text)
+    if has_comments(text):
+        return HIDES
+    plain = _APART.sub("", normal(unmarked(text)).replace('"', ""))
     for phrase in _phrases():
         for match in phrase.pattern.finditer(plain):
             if not _denied(plain, match, phrase):
                 return phrase.why
-    return SENDS if _sends(plain) else ""
+    if _SPELLED.search(plain):
+        return HIDES
+    return next(filter(None, map(_addressed, _sentences(plain))), "")
 
 
 ASKS_NOT = "lets it act without asking"
 SENDS = "names an address to send something to"
+CREDENTIALS = "names a place for credentials"
+HIDES = "hides what it says"
+
+_APART = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff]) (?=[\u3040-\u30ff\u3400-\u9fff])")
+_SPELLED = re.compile(r"(?<!\w)[^\W\d_](?:([ ._|/-])[^\W\d_])(?:\1[^\W\d_]){3,}(?!\w)")
+"""Words in single letters."""
 
 
 @dataclass(frozen=True)
@@ -188,18 +199,36 @@ _SENDING = re.compile(
 )
 
 
-def _sends(text: str) -> bool:
-    """Whether something shall be sent to an address that the same sentence names."""
-    for sentence in _sentences(text):
-        if addresses(sentence) and (match := _SENDING.search(sentence)):
-            before, after = sentence[: match.start()], sentence[match.end() :]
-            if _UNSPACED.search(match[0]):
-                denied = _unspaced_denial(before[-80:], after[:80])
-            else:
-                denied = _count(_clause(before[-80:]).split()) % 2 == 1
-            if not denied:
-                return True
-    return False
+_CREDENTIALS = re.compile(
+    r"(?<!\w)(?:log(?:ged|ging|s)?[ -]?(?:in|on)|log-?ins?|logons?|sign(?:ed|ing|s)?[ -]?in|vaults?"
+    r"|passwords?|passphrases?|passwd|credentials?|keys?(?! (?:contact|person|account|date|figure"
+    r"|point|customer|result|user)s?)|accounts?(?! (?:manager|team|executive|owner)s?)|banks?|iban"
+    r"|pay|pays|payments?|wallets?|2fa|otp|secrets?|tokens?"
+    r"|anmeld\w*|einlogg\w*|\w{0,20}passwort\w*|zugangsdaten|konto|bankverbindung|zahlung\w*"
+    r"|schlussel|tresor|compte|banque|mots? de passe|cles?|paiements?|coffre|identifiants?"
+    r"|cuentas?|banco|contrasenas?|claves?|pagos?|boveda|credenciales)(?!\w)"
+    r"|登录|登陆|密码|密钥|账号|账户|帐号|银行|付款|ログイン|パスワード|鍵|口座|銀行|支払|アカウント|認証"
+)
+
+
+def _addressed(sentence: str) -> str:
+    """Whether something shall be sent to an address that the sentence names, or it is one for keys,
+    logins or money. A name within an address does not count: `login.acme.example` is a host."""
+    if not addresses(sentence):
+        return ""
+    rest = without_addresses(sentence)
+    for why, pattern in ((SENDS, _SENDING), (CREDENTIALS, _CREDENTIALS)):
+        text = sentence if why == SENDS else rest
+        if (match := pattern.search(text)) and not _forbidden(text, match):
+            return why
+    return ""
+
+
+def _forbidden(sentence: str, match: re.Match[str]) -> bool:
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    if _UNSPACED.search(match[0]):
+        return _unspaced_denial(before[-80:], after[:80])
+    return _count(_clause(before[-80:]).split()) % 2 == 1
 
 
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;]) |(?<=[。！？；])")

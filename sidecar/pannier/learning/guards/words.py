@@ -11,13 +11,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-_VOICED = "\u3099\u309a"
-"""The marks of Japanese letters: they are kept, another word is meant without them."""
-_ALIKE = str.maketrans(
-    "аеорсхуіѕјһктвнмοανρτικχυı’‘ʼ＇´“”„«»‐‑‒–—−",
-    "aeopcxyisjhktbhmoavptikxyi'''''\"\"\"\"\"------",
-)
-"""Letters of other scripts that look like Latin ones, and the many quotes and dashes."""
+from pannier.redaction.reading import ALIKE, is_unseen
+
+_ODD = re.compile(r"[^\t\n\r -~]")
 _EMPHASIS = str.maketrans("", "", "*`~")
 _SPACE = re.compile(r"\s+")
 _ELIDED = re.compile(r"(?<![^\W_])([cdjlmnst]|qu)'(?=[^\W_])")
@@ -26,23 +22,17 @@ _ELIDED = re.compile(r"(?<![^\W_])([cdjlmnst]|qu)'(?=[^\W_])")
 
 def normal(text: str) -> str:
     """In one form: small letters without accents, one space between words, no line breaks."""
-    if not text.isascii():
+    if _ODD.search(text):
         text = _levelled(text)
     text = text.casefold().translate(_EMPHASIS)
     return _SPACE.sub(" ", _ELIDED.sub(r"\1 ", text)).strip()
 
 
 def _levelled(text: str) -> str:
-    text = "".join(c for c in text if c.isascii() or _shown(c))
+    text = "".join(c for c in text if c.isascii() or not is_unseen(c))
     text = unicodedata.normalize("NFKD", text)
-    text = "".join(c for c in text if c.isascii() or _shown(c))
-    return unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
-
-
-def _shown(char: str) -> bool:
-    if unicodedata.combining(char):
-        return char in _VOICED
-    return unicodedata.category(char) not in {"Cf", "Cn", "Co", "Cs", "Mn", "Me"}
+    text = "".join(c for c in text if c.isalnum() or not is_unseen(c))
+    return unicodedata.normalize("NFKC", text).casefold().translate(ALIKE)
 
 
 # -------------------------------------------------------------------------------------- words
@@ -96,7 +86,9 @@ _ADDRESS = re.compile(
     r"|\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,4})?\b"  # IBAN
     r"|\b0x[0-9a-f]{40}\b|\bbc1[a-z0-9]{25,60}\b"  # wallets
     r"|(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,5}(?:com|org|net|io|dev|ai|app|example|test|invalid|xyz"
-    r"|info|cloud|biz|ru|cn|de|fr|es|jp|uk|eu|co|cc|site|online|top|ly|gg)\b(?![\w-]|\.\w)"
+    r"|info|cloud|biz|ru|cn|de|fr|es|jp|uk|eu|co|cc|site|online|top|ly|gg|internal|local|lan|corp"
+    r"|intra|tech|shop|click|nl|be|ch|se|fi|dk|br|kr|tr|ua|su|tv|cz|hu|ro|gr|pt|ie|ca|au|it)"
+    r"\b(?![\w-]|\.\w)"
 )
 
 
@@ -104,6 +96,11 @@ def addresses(text: str) -> frozenset[str]:
     """Where something can be sent to or fetched from: URLs, mail addresses, hosts, accounts."""
     found = (match[0].rstrip(".,;:!?/") for match in _ADDRESS.finditer(normal(text)))
     return frozenset(address.replace(" ", "") for address in found)
+
+
+def without_addresses(plain: str) -> str:
+    """A text in its normal form with an ellipsis in the place of each address."""
+    return _ADDRESS.sub("…", plain)
 
 
 def figures(text: str) -> frozenset[str]:
