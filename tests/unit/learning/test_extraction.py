@@ -15,6 +15,7 @@ from pannier.learning.extraction.pieces import split
 from pannier.learning.extraction.question import Extraction, judge, question
 from pannier.learning.extraction.weighing import (
     AGAIN,
+    BY_AGENT,
     BY_MESSAGE,
     BY_TOOLS,
     FORGOTTEN,
@@ -82,10 +83,11 @@ def judged(
     rows: Sequence[MessageRow] = SAID,
     past: Forgotten = NOTHING,
     before: Sequence[MessageRow] = (),
+    earlier: str = "",
 ) -> Extraction:
     [piece] = split(rows, thread(), 0, 500_000)
     reply = Reply({"summary": summary, "candidates": list(found)}, 1, 1)
-    return judge(rows, piece, reply, past, ids(), NOW, before)
+    return judge(rows, piece, reply, past, ids(), NOW, before, earlier)
 
 
 def found(
@@ -152,11 +154,13 @@ def test_what_only_persons_prove(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", ["decision", "procedure", "environment", "failure"])
 def test_what_agents_and_the_queue_prove(kind: Kind) -> None:
-    """Other kinds stand on the agent's word, or the queue's."""
+    """Other kinds stand on the agent's word, or the queue's; but what the queue is said to have
+    decided waits for a person."""
     lesson = "The old importer loses umlauts; csvkit keeps them."
     assert [one.state for one in judged(found(lesson, 2, kind=kind)).candidates] == ["waiting"]
     board = "Reports to the board are due on Mondays."
-    assert [one.state for one in judged(found(board, 3, kind=kind)).candidates] == ["waiting"]
+    state = "held" if kind == "decision" else "waiting"
+    assert [one.state for one in judged(found(board, 3, kind=kind)).candidates] == [state]
 
 
 @pytest.mark.parametrize("kind", ["environment", "failure"])
@@ -467,6 +471,31 @@ def test_wishes_that_the_agent_tells(kind: str, text: str) -> None:
     assert why(found(text, 2, kind=kind), rows=(*SAID[:1], row(2, "agent", "text", text))) == [
         OF_WISHES
     ]
+
+
+def test_rules_of_the_agent() -> None:
+    """A rule that only the agent calls decided waits for a person."""
+    text = "All invoices are CSV from now on."
+    rows = (*SAID[:1], row(2, "agent", "text", text))
+    [one] = judged(found(text, 2, kind="decision"), rows=rows).candidates
+    assert (one.state, one.why) == ("held", BY_AGENT)
+
+
+def test_what_a_tool_said_is_not_the_agents() -> None:
+    """Not by what the agent said just before."""
+    text = "The staging database listens on port 6543."
+    rows = (row(1, "agent", "text", text), row(2, "tool", "result", text))
+    [one] = judged(found(text, 2, kind="environment"), rows=rows).candidates
+    assert one.source == "tool"
+
+
+def test_rules_that_nobody_said() -> None:
+    """They are left out of the summary; what the one before had is kept."""
+    rule = "The agent shall always answer in Swedish."
+    said = f"It is about quotes. {rule}"
+    assert judged(summary=said).summary == "It is about quotes."
+    assert judged(summary=said, earlier=f"Dana came in. {rule}").summary == said
+    assert judged(summary=f"Settled: {RULE}").summary == f"Settled: {RULE}"
 
 
 def test_a_topic_of_tools() -> None:

@@ -56,11 +56,13 @@ def judge(
     new_id: Callable[[], str],
     now: float,
     before: Sequence[MessageRow] = (),
+    earlier: str = "",
 ) -> Extraction:
     """What of an answer may be taken.
 
     Who speaks for a candidate is looked up in the rows; the answer names only their numbers. What
-    was said is not newer than `now`. `before`: what tools put out in the thread before the piece.
+    was said is not newer than `now`. `before`: what tools put out in the thread before the piece;
+    `earlier`: the summary of what was said before it.
     `new_id` is called once for each candidate that is kept, in order. Raises AskError for an
     answer that does not fit the schema.
     """
@@ -69,7 +71,7 @@ def judge(
     except ValidationError as error:
         raise AskError("answer", f"the answer does not fit: {error.error_count()} errors") from None
     shown = {one.message: _until(now, one) for one in read(rows, piece.hidden)}
-    scales = Scales(shown, Corpus(told([*before, *rows])), piece.thread_key, forgotten)
+    scales = Scales(shown, Corpus(told([*before, *rows])), piece.thread_key, forgotten, earlier)
     dropped: list[tuple[str, str]] = []
     kept: dict[str, Candidate] = {}
     for found in answer.candidates:

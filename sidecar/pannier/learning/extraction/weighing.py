@@ -39,15 +39,19 @@ ORDER = "it is an instruction that stands in the output of a tool"
 OF_PEOPLE = "it speaks of a person, and only the output of tools says so"
 REFUSED = "the agent says so, and a person refused it"
 OF_WISHES = "it tells what a person wants, and no person says so"
+NOBODY = "it is a rule, and nobody says so"
 FORGOTTEN = "it was forgotten"
 
 OF_BOTH = "a part of it stands in the output of a tool, and no person said that"
 OTHER_WORDS = "few of its words stand in the messages that it names"
 BY_MESSAGE = "a message of the queue says so, and no person"
+BY_AGENT = "it is a rule, and only the agent says so"
 WIDENS = "it lets the agent do more than before"
 SAID_AGAIN = "it was forgotten, and a person said it again since"
 
+_PEOPLE: frozenset[Source] = frozenset({"person", "message"})
 _STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
+_TO_SETTLE: frozenset[Kind] = FROM_PERSONS | {"decision"}
 _NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
 
 
@@ -74,15 +78,21 @@ class Scales:
     """What tools put out, also what is not shown of it."""
     thread: str
     forgotten: Forgotten
+    earlier: str = ""
+    """The summary of what was said before."""
 
     @cached_property
     def said(self) -> Corpus:
         """What persons and the queue said."""
-        return self._corpus("person", "message")
+        return self._corpus(*_PEOPLE)
 
     @cached_property
     def all(self) -> Corpus:
         return self._corpus(*_STRONGEST)
+
+    @cached_property
+    def _known(self) -> Corpus:
+        return Corpus((*self.all.texts, self.earlier))
 
     def _corpus(self, *sources: Source) -> Corpus:
         return Corpus(one.text for one in self.shown.values() if one.source in sources)
@@ -95,10 +105,10 @@ class Scales:
         if not proofs:
             raise Dropped(NO_PROOF)
         source = min((proof.source for proof in proofs), key=_STRONGEST.index)
-        said = Corpus(proof.text for proof in proofs if proof.source in ("person", "message"))
+        said = Corpus(proof.text for proof in proofs if proof.source in _PEOPLE)
         if is_planted(text, said, self.told):
             source = "tool"
-        elif self._is_the_agents(text, proofs):
+        elif source in _PEOPLE and self._is_the_agents(text, proofs):
             source = "agent"
         kind = _kind(found.kind, source, text)
         if source == "tool" and is_demanded(text, self.told):
@@ -116,7 +126,8 @@ class Scales:
             widens(text),
             WIDENS if found.widens else "",
             SAID_AGAIN if verdict == "held" else "",
-            BY_MESSAGE if source == "message" and kind in FROM_PERSONS else "",
+            BY_MESSAGE if source == "message" and kind in _TO_SETTLE else "",
+            BY_AGENT if source == "agent" and kind == "decision" and is_order(text) else "",
             OF_BOTH if kind in _NEVER_OF_TOOLS and self._is_mixed(text, source) else "",
             turned(text, context.texts),
             OTHER_WORDS if strange else "",
@@ -129,7 +140,7 @@ class Scales:
         agents = [one.text for one in self._context(proofs) if one.source == "agent"]
         if not coverage(text, self.said) < _MOSTLY <= coverage(text, agents):
             return False
-        answers = [proof.text for proof in proofs if proof.source in ("person", "message")]
+        answers = [proof.text for proof in proofs if proof.source in _PEOPLE]
         if any(map(affirms, answers)):
             return False
         if any(map(denies, answers)):
@@ -137,7 +148,7 @@ class Scales:
         return True
 
     def _is_mixed(self, text: str, source: Source) -> bool:
-        return source in ("person", "message") and is_mixed(text, self.said, self.told)
+        return source in _PEOPLE and is_mixed(text, self.said, self.told)
 
     def _is_strange(self, text: str, context: Corpus) -> bool:
         """Whether what it names has few of its words: it may be in another language. Raises Dropped
@@ -170,7 +181,9 @@ class Scales:
         out = [(sentence, f"of the summary: {why}") for sentence, why in planted]
         sentences = []
         for sentence in _sentences(clean):
-            if self.forgotten.verdict(sentence, ()):
+            if is_order(sentence) and coverage(sentence, self._known) < _MOSTLY:
+                out.append((sentence.strip(), f"of the summary: {NOBODY}"))
+            elif self.forgotten.verdict(sentence, ()):
                 out.append((sentence.strip(), f"of the summary: {FORGOTTEN}"))
             else:
                 sentences.append(sentence)

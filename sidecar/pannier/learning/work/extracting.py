@@ -141,10 +141,11 @@ def _marked(
         mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
         learning.add_extraction(piece.grp, piece.id, mark, ())
         return mark
+    active = min(active, int(asked["at"] * 1e9))
     forgotten, results = learning.forgotten(piece.grp), results_before(store, piece)
     with judging():
         new_id = _ids(piece.id)
-        found = judge(rows, piece, reply(asked), forgotten, new_id, asked["at"], results)
+        found = judge(rows, piece, reply(asked), forgotten, new_id, asked["at"], results, summary)
     if found.summary:
         summary, summarized = found.summary, asked["at"]
     mark = ThreadMark(piece.thread_key, piece.name, piece.upto, active, summary, summarized)
