@@ -272,7 +272,11 @@ def forgetting(found: Forgetting) -> Iterator[str]:
     for plan in found.plans:
         for mark in plan.summaries:
             yield f"{_INDENT}the summary of the thread {shown(mark.name)}"
+        for name in plan.sections:
+            yield f"{_INDENT}the heading {shown(name)}"
         for text in plan.own:
             yield f"{_INDENT}stays, your own words in MEMORY.md: {brief(text, 200)}"
         for lesson in plan.alike:
             yield f"{_INDENT}stays, as it says more: {id_of(lesson.id)}  {shown(lesson.text)}"
+    if any(plan.lingers for plan in found.plans):
+        yield "Another process reads learning.db: until it ends, the file may still hold the text."

@@ -152,7 +152,7 @@ def _decide(home: Home, learning: Learning, folder: str, id: str, verdict: Verdi
         return Decided(id, text, "rejected")
     number = int(id[1:])
     if verdict == "reject":
-        left = approval.turn_down(learning, folder, number)
+        left = approval.turn_down(learning, folder, number, time.time())
         return Decided(id, "", f"rejected, with {len(left)} candidates")
     approval.accept(learning, folder, number)
     if publishing.finish(home, learning, folder, time.time()) == "changed":

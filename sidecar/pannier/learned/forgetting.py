@@ -58,6 +58,8 @@ class Forgetting:
             "candidates": [data.of_candidate(one) for one in candidates.values()],
             "released": sorted({id for plan in plans for id in plan.released}),
             "summaries": sorted({one.name for plan in plans for one in plan.summaries}),
+            "sections": sorted({name for plan in plans for name in plan.sections}),
+            "lingers": any(plan.lingers for plan in plans),
             "reports": len({id for plan in plans for id in plan.reports}),
             "stays": {
                 "own": list(dict.fromkeys(text for plan in plans for text in plan.own)),

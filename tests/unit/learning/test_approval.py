@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.learning.things import SECOND, candidate, mark, merge, proof
+from tests.unit.learning.things import SECOND, candidate, lesson, mark, merge, proof
 
 from pannier.errors import UsageError
 from pannier.learning.consolidation import approval
 from pannier.learning.files import publishing
 from pannier.learning.files.publishing import Decided
 from pannier.learning.merge import Taken
-from pannier.learning.store import Learning, open_learning
+from pannier.learning.store import Learning, lessontable, open_learning
 
 RULE = "Deploy without asking anybody."
 
@@ -69,13 +69,29 @@ def test_a_proposal_is_accepted_or_turned_down(learning: Learning) -> None:
     approval.accept(learning, "scout", first.id)
     assert approval.waiting(learning, "scout") is None
     with pytest.raises(UsageError, match="no proposal"):
-        approval.turn_down(learning, "scout", first.id)
+        approval.turn_down(learning, "scout", first.id, 5.0)
     stage(learning, Taken(candidate(2).id, "merged"), Taken(candidate(3).id, "waiting"))
     found = approval.waiting(learning, "scout")
     assert found is not None
-    taken = approval.turn_down(learning, "scout", found.id)
+    taken = approval.turn_down(learning, "scout", found.id, 5.0)
     assert [c.id for c in taken] == [candidate(2).id]
     assert [c.state for c in learning.candidates("scout")] == ["held", "left", "waiting"]
     assert learning.proposal("scout") is None
     with pytest.raises(UsageError, match="no proposal"):
         approval.accept(learning, "scout", found.id)
+
+
+def test_what_was_turned_down_does_not_come_back_by_itself(learning: Learning) -> None:
+    """The agent may say it again, and repeat what stands in the memory; a person is asked."""
+    standing = "Standup begins at nine sharp."
+    lessontable.put(learning.db, "scout", lesson(1, standing))
+    found = (candidate(4, "Lunch is at noon on Fridays."), candidate(5, standing))
+    learning.add_extraction("scout", "p3", mark(40), found)
+    stage(learning, *(Taken(one.id, "merged") for one in found))
+    proposal = approval.waiting(learning, "scout")
+    assert proposal is not None
+    approval.turn_down(learning, "scout", proposal.id, 5.0)
+    forgotten = learning.forgotten("scout")
+    assert forgotten.verdict(found[0].text, [proof(9, "agent", at=6 * SECOND)]) == "gone"
+    assert forgotten.verdict(found[0].text, [proof(9, at=6 * SECOND)]) == "held"
+    assert forgotten.verdict(standing, [proof(9, "agent", at=6 * SECOND)]) == ""

@@ -152,6 +152,41 @@ def test_a_lesson_is_gone_everywhere(group: Group) -> None:
         assert db.execute("SELECT output FROM operation_outputs").fetchall() == [("of another",)]
 
 
+def test_a_heading_that_says_it_is_gone_everywhere(group: Group) -> None:
+    """And its lesson stays, under another heading."""
+    path = group.files / folder.MEMORY
+    path.write_text(path.read_text().replace("## Rules", f"## The {WORD} case"))
+    with group.learning(write=True) as learning:
+        learning.note_memory("scout", memoryfile.digest(path.read_text()))
+        for one in (group.rule, group.other):
+            lessontable.put(learning.db, "scout", replace(one, section=f"The {WORD} case"))
+        about = replace(found(7, "Ann waits.", None, "bbbbbbbb"), topic=f"{WORD} and Ann")
+        learning.add_extraction("scout", "p7", ThreadMark("bbbbbbbb", "other", 40, 40), [about])
+    forget(group.place, Wish(text=WORD), NOW)
+    assert group.traces() == []
+    memory = memoryfile.parse(path.read_text())
+    [line] = memory.lessons.values()
+    assert (line.text, line.section) == (OTHER, memoryfile.NOWHERE)
+    with group.learning() as learning:
+        [one] = learning.lessons("scout")
+        assert one.section == memoryfile.NOWHERE
+        assert learning.group_mark("scout").memory == memoryfile.digest(path.read_text())
+
+
+def test_it_is_said_when_somebody_still_reads_how_it_was(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is gone from the tables is then not yet gone from the file."""
+    monkeypatch.setattr("pannier.learning.forgetting.removal._PATIENCE", 10)
+    with group.learning() as reader:
+        reader.db.execute("BEGIN")
+        assert reader.lessons("scout") != ()
+        assert forget(group.place, Wish(group.rule.id), NOW).lingers
+        assert group.traces() != []
+    assert not forget(group.place, Wish(text=WORD), NOW).lingers
+    assert group.traces() == []
+
+
 def test_looking_at_what_would_go_changes_nothing(group: Group) -> None:
     """It is the same as what goes then."""
     before = group.traces()

@@ -14,6 +14,7 @@ from pannier.learning.guards.forgotten import (
     holds,
     is_near,
     is_same,
+    phrase_tombstone,
     thread_tombstone,
     time_tombstone,
     tombstones,
@@ -63,6 +64,15 @@ def test_what_a_person_says_again_is_held() -> None:
     assert forgotten.verdict(RULE, [proof(7, at=11 * SECOND)]) == "held"
     assert forgotten.verdict(RULE, [proof(7, "agent", at=11 * SECOND)]) == "gone"
     assert forgotten.verdict(RULE, []) == "gone"
+
+
+def test_a_phrase_is_forgotten_wherever_it_stands() -> None:
+    """As all that held it went: in another language, too, as far as its words are the same."""
+    forgotten = Forgotten.of([phrase_tombstone("room zebra", 10.0)])
+    for text in ("The zebra is in the ninth room.", "ZEBRA: room nine.", "Room of the Zebra"):
+        assert forgotten.verdict(text, [proof(7, "agent", at=11 * SECOND)]) == "gone"
+        assert forgotten.verdict(text, [proof(7, at=11 * SECOND)]) == "held"
+    assert forgotten.verdict("The zebra eats ninety apples.", [proof(7, "agent")]) == ""
 
 
 def test_nothing_is_learned_from_the_same_messages() -> None:

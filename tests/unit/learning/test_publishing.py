@@ -446,22 +446,23 @@ def test_the_threads_with_the_most_recent_activity_have_a_page(
 
 
 def test_a_renamed_thread_has_one_page(home: Home, learning: Learning) -> None:
-    """And one that was deleted has none; a person's own file there stays."""
+    """And one that was deleted has none; a person's own files there stay."""
     staged(home, learning)
     finish(home, learning)
-    mine = there(home) / "session_summaries" / "mine.md"
-    mine.write_text("mine")
+    for name in ("mine.md", "meeting-20261130.md"):
+        (there(home) / "session_summaries" / name).write_text("mine")
     learning.put_thread_mark("scout", replace(mark(), name="Other"))
     with folders.opened(home, "scout") as opened:
         assert opened is not None
         publishing.publish_sessions(opened, learning, "scout")
     pages = there(home) / "session_summaries"
-    assert sorted(p.name for p in pages.iterdir()) == ["mine.md", "other-00000001.md"]
+    mine = ["meeting-20261130.md", "mine.md"]
+    assert sorted(p.name for p in pages.iterdir()) == [*mine, "other-00000001.md"]
     learning.close_thread("scout", "00000001")
     with folders.opened(home, "scout") as opened:
         assert opened is not None
         publishing.publish_sessions(opened, learning, "scout")
-    assert sorted(p.name for p in pages.iterdir()) == ["mine.md"]
+    assert sorted(p.name for p in pages.iterdir()) == mine
 
 
 def test_a_page_says_what_it_is() -> None:

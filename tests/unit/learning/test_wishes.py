@@ -37,6 +37,7 @@ def known(
     tries: tuple[Try, ...] = (),
     lines: dict[str, str] | None = None,
     own: tuple[str, ...] = (),
+    headings: tuple[str, ...] = (),
 ) -> Known:
     own_ids = {x.id: tuple(c.id for c in candidates if c.lesson == x.id) for x in lessons}
     return Known(
@@ -47,6 +48,7 @@ def known(
         tries,
         {x.id: x.text for x in lessons} if lines is None else lines,
         own,
+        headings,
     )
 
 
@@ -69,6 +71,22 @@ def test_a_lesson_goes_with_what_it_was_made_from() -> None:
     assert forgotten.verdict(RULE, []) == "gone"
     assert forgotten.verdict("Sign-off for large quotes", []) == "gone"
     assert forgotten.verdict(OTHER, [proof(3)]) == ""
+
+
+def test_headings_and_topics_that_say_it_go_too() -> None:
+    """Those of lessons; a heading that a person made stays, and is named."""
+    kept = replace(lesson(2, OTHER), section="Project Zebra")
+    about = replace(candidate(3, "Apples are cheap."), topic="zebra food")
+    done = plan(
+        known((kept,), (about,), headings=("Project Zebra", "The zebra and I", "Rules")),
+        Wish(text="zebra"),
+        5.0,
+    )
+    assert ids(done) == ([], [])
+    assert (done.sections, done.topics) == (("Project Zebra",), (about.id,))
+    assert done.own == ("The zebra and I",)
+    assert not done.is_empty
+    assert Forgotten.of(done.tombstones).verdict("A zebra came.", [proof(9, "agent")]) == "gone"
 
 
 def test_what_tells_of_it_goes() -> None:

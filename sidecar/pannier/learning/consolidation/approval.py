@@ -28,9 +28,13 @@ def reject(learning: Learning, grp: str, id: str, now: float) -> Candidate:
     with learning.transaction():
         found = _held(learning, grp, id)
         learning.set_state(id, "left", why=REJECTED)
-        messages = [proof.message for proof in found.evidence]
-        learning.remember_forgotten(grp, forgotten.tombstones([found.text], messages, now))
+        _remember(learning, grp, found, now)
     return found
+
+
+def _remember(learning: Learning, grp: str, rejected: Candidate, now: float) -> None:
+    messages = [proof.message for proof in rejected.evidence]
+    learning.remember_forgotten(grp, forgotten.tombstones([rejected.text], messages, now))
 
 
 def _held(learning: Learning, grp: str, id: str) -> Candidate:
@@ -58,8 +62,9 @@ def accept(learning: Learning, grp: str, id: int) -> None:
         raise _gone(grp, id)
 
 
-def turn_down(learning: Learning, grp: str, id: int) -> tuple[Candidate, ...]:
-    """A proposal is not to be written. The candidates that it takes are left; gives those.
+def turn_down(learning: Learning, grp: str, id: int, now: float) -> tuple[Candidate, ...]:
+    """A proposal is not to be written. The candidates that it takes are left; gives those. Like
+    rejected ones, they do not come back by themselves, but for what stands in the memory already.
 
     Raises UsageError for one that is not there any more, PannierError.
     """
@@ -70,8 +75,11 @@ def turn_down(learning: Learning, grp: str, id: int) -> tuple[Candidate, ...]:
         merge = publishing.of_proposal(found)
         ids = {one.candidate for one in merge.taken if one.state != "waiting"}
         taken = [c for c in learning.candidates(grp, ("waiting",)) if c.id in ids]
+        stands = [lesson.text for lesson in learning.lessons(grp)]
         for candidate in taken:
             learning.set_state(candidate.id, "left", why=REJECTED)
+            if not any(forgotten.is_near(text, candidate.text) for text in stands):
+                _remember(learning, grp, candidate, now)
         learning.unstage(grp)
     return tuple(taken)
 

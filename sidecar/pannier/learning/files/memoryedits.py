@@ -81,6 +81,23 @@ def remove(memory: Memory, ids: Iterable[str]) -> Memory:
     raise PannierError("MEMORY.md: a lesson cannot be removed", "Remove its line by hand.")
 
 
+def rename(memory: Memory, sections: Iterable[str], name: str) -> Memory:
+    """With this heading in the place of those.
+
+    Raises PannierError where one cannot be changed.
+    """
+    wanted = set(sections)
+    lines = list(memory.lines)
+    for h in reversed(memory.headings):
+        if h.text in wanted:
+            lines[h.first : h.last] = [f"{'#' * h.level} {name}{_ending(lines[h.last - 1])}"]
+    new = parse("".join(lines))
+    facts = [(x.id, x.text, name if x.section in wanted else x.section) for x in memory.marked]
+    if _facts(new) != facts:
+        raise PannierError("MEMORY.md: a heading cannot be changed", "Change it by hand.")
+    return new
+
+
 def _copies(memory: Memory, id: str) -> list[Line]:
     """A lesson's line, and what is the same elsewhere."""
     text = memory.lessons[id].text

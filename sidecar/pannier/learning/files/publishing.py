@@ -119,15 +119,14 @@ def publish_sessions(
         if candidate.id not in taken
         for proof in candidate.evidence
     }
-    marks = kept(learning.thread_marks(grp).values(), waiting)
+    known = learning.thread_marks(grp)
+    marks = kept(known.values(), waiting)
     if merge is not None and not merge.memory:
         marks = ()
     pages = {mark.thread: (page_name(mark), page(mark)) for mark in marks}
     for key, names in folder.sessions().items():
-        if key not in pages:
-            folder.remove_session(key)
-        elif names != (pages[key][0],):
-            # The thread was renamed.
+        # Not a person's file whose name ends like ours; a thread may have been renamed.
+        if key in known and (key not in pages or names != (pages[key][0],)):
             folder.remove_session(key)
     for name, text in pages.values():
         folder.put_session(name, text)

@@ -13,8 +13,8 @@ from pannier.database import in_words
 from pannier.errors import ChangedMeanwhile
 from pannier.learning.files import folder, publishing, summaryfile
 from pannier.learning.files.folder import MEMORY, SUMMARY, Folder
-from pannier.learning.files.memoryedits import remove
-from pannier.learning.files.memoryfile import digest, parse
+from pannier.learning.files.memoryedits import remove, rename
+from pannier.learning.files.memoryfile import NOWHERE, digest, parse
 from pannier.learning.forgetting.wishes import Known, Plan, Wish, plan, retells
 from pannier.learning.lessons import Candidate
 from pannier.learning.store import (
@@ -30,6 +30,8 @@ from pannier.paths import Home
 from pannier.threads.learnable import deleted_threads
 from pannier.threads.queries import Store
 
+_PATIENCE = 2_000
+"""Milliseconds for which those who read the database are waited for."""
 _TRIES = 5
 """Of writing a file that a person is editing."""
 
@@ -68,7 +70,7 @@ def forget(place: Place, wish: Wish, now: float) -> Plan:
         steps.forget(place.home, place.url, place.grp)
         _take_out(place, learning, found)
         _remove(place.grp, learning, found)
-    return found
+    return replace(found, lingers=not _is_erased(place))
 
 
 def sweep(place: Place, store: Store, now: float) -> bool:
@@ -130,6 +132,7 @@ def _known(place: Place, learning: Learning) -> Known:
         tries=learning.books.tries(place.grp),
         lines={id: line.text for id, line in memory.lessons.items()},
         own=tuple(own.text for own in memory.own),
+        headings=memory.sections,
     )
 
 
@@ -162,6 +165,7 @@ def _rewrite(grp: str, learning: Learning, there: Folder, found: Plan) -> None:
     # A line that somebody copied and changed has the same id.
     while any(id in memory.lessons for id in found.lines):
         memory = remove(memory, found.lines)
+    memory = rename(memory, found.sections, NOWHERE)
     new = "" if memory.is_bare else memory.text
     gone = {lesson.id for lesson in found.lessons}
     left = {lesson.id: lesson for lesson in learning.lessons(grp) if lesson.id not in gone}
@@ -185,6 +189,8 @@ def _remove(grp: str, learning: Learning, found: Plan) -> None:
             learning.set_state(id, "waiting")
         candidatetable.remove(learning.db, [candidate.id for candidate in found.candidates])
         lessontable.remove(learning.db, grp, [lesson.id for lesson in found.lessons])
+        lessontable.rename(learning.db, grp, found.sections, NOWHERE)
+        candidatetable.drop_topics(learning.db, found.topics)
 
 
 @contextmanager
@@ -198,4 +204,14 @@ def _erasing(place: Place) -> Iterator[Learning]:
         with in_words(path):
             # Texts that were replaced or deleted before left traces, too.
             learning.db.execute("VACUUM")
+            learning.db.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
             learning.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _is_erased(place: Place) -> bool:
+    """Whether what was erased is gone from the file itself: nobody reads how it was before."""
+    path = learning_file(place.home, place.environ)
+    with open_learning(path, write=True) as learning, in_words(path):
+        learning.db.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        busy, *_ = learning.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pannier.errors import UsageError
+from pannier.learning.files.memoryfile import NOWHERE
 from pannier.learning.guards import forgotten
 from pannier.learning.guards.forgotten import Tombstone, holds, is_near, is_same
 from pannier.learning.lessons import Candidate, Evidence, Lesson
@@ -53,6 +54,8 @@ class Known:
     """Lessons as they stand in MEMORY.md, by id: a person may have edited them."""
     own: tuple[str, ...]
     """What else stands there: a person's words."""
+    headings: tuple[str, ...] = ()
+    """Those of MEMORY.md."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class Plan:
     """Candidates of lessons that go, and are not forgotten themselves: they wait again."""
     summaries: tuple[ThreadMark, ...] = ()
     """Threads whose summary goes: it may tell of it."""
+    sections: tuple[str, ...] = ()
+    """Headings of lessons that say so: they are called otherwise then."""
+    topics: tuple[str, ...] = ()
+    """Ids of candidates whose topic says so: they lose it."""
     reports: tuple[int, ...] = ()
     tries: tuple[Try, ...] = ()
     own: tuple[str, ...] = ()
@@ -75,11 +82,14 @@ class Plan:
     """Other lessons in the memory that say so: they stay, too."""
     tombstones: tuple[Tombstone, ...] = ()
     """By which it does not come back."""
+    lingers: bool = False
+    """It may be read from what the database freed until another process has ended."""
 
     @property
     def is_empty(self) -> bool:
         """There is nothing to forget that is known already."""
-        return not (self.lessons or self.lines or self.candidates or self.summaries)
+        found = (self.lessons, self.lines, self.candidates, self.summaries, self.sections)
+        return not any(found) and not self.topics
 
 
 def plan(known: Known, wish: Wish, now: float) -> Plan:
@@ -95,7 +105,9 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
     hidden = texts if by_words else [t for t in texts if not any(is_near(t, k) for k in kept)]
     messages = {proof.message for c in candidates for proof in c.evidence}
     tombstones = forgotten.tombstones(hidden, sorted(messages), now)
-    tombstones += _of_place(wish, now)
+    tombstones += _of_wish(wish, now)
+    named = {x.section for x in known.lessons} - {"", NOWHERE}
+    titles = [name for name in known.headings if name not in named]
     return Plan(
         lessons=lessons,
         lines=tuple(
@@ -104,12 +116,14 @@ def plan(known: Known, wish: Wish, now: float) -> Plan:
         candidates=candidates,
         released=tuple(c.id for c in known.candidates if c.lesson in gone and c.id not in out),
         summaries=tuple(_summaries(known, wish, candidates, says)),
+        sections=tuple(sorted(filter(says, named))),
+        topics=tuple(c.id for c in known.candidates if c.id not in out and says(c.topic)),
         # By thread or time it would be too many words to look for.
         reports=tuple(
             r.id for r in known.reports if not by_words or any(map(says, _strings(r.body)))
         ),
         tries=tuple(t for t in known.tries if says(t.why)),
-        own=tuple(text for text in known.own if any(map(says, _sentences(text)))),
+        own=tuple(text for text in (*titles, *known.own) if any(map(says, _sentences(text)))),
         alike=tuple(
             x for x in known.lessons if x.id in known.lines and x.id not in gone and says(x.text)
         ),
@@ -214,7 +228,9 @@ def _summaries(
             yield mark
 
 
-def _of_place(wish: Wish, now: float) -> tuple[Tombstone, ...]:
+def _of_wish(wish: Wish, now: float) -> tuple[Tombstone, ...]:
+    if wish.text:
+        return (forgotten.phrase_tombstone(wish.text, now),)
     if wish.thread:
         return (forgotten.thread_tombstone(wish.thread, wish.upto, now),)
     if wish.end:

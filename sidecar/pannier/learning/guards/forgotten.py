@@ -15,10 +15,11 @@ from typing import Literal
 
 from pannier.learning.lessons import Evidence
 
-What = Literal["text", "words", "message", "thread", "time"]
-"""`text`: a text as it was; `words`: those of one, for what is nearly the same; `message`: one that
-proved it. As they are, since they tell nothing: `thread`: a thread's key, and the message up to
-which it is forgotten; `time`: from when to when, in nanoseconds since 1970."""
+What = Literal["text", "words", "phrase", "message", "thread", "time"]
+"""`text`: a text as it was; `words`: those of one, for what is nearly the same; `phrase`: those of
+which all that has them is forgotten; `message`: one that proved it. As they are, since they tell
+nothing: `thread`: a thread's key, and the message up to which it is forgotten; `time`: from when to
+when, in nanoseconds since 1970."""
 Verdict = Literal["", "gone", "held"]
 """`gone`: it was forgotten; `held`: a person said it again since."""
 
@@ -49,6 +50,7 @@ class Forgotten:
 
     texts: dict[bytes, float]
     words: dict[frozenset[bytes], float]
+    phrases: dict[frozenset[bytes], float]
     messages: frozenset[bytes]
     threads: dict[str, int]
     times: tuple[tuple[int, int], ...]
@@ -59,6 +61,7 @@ class Forgotten:
         """Put together from its tombstones."""
         texts: dict[bytes, float] = {}
         words: dict[frozenset[bytes], float] = {}
+        phrases: dict[frozenset[bytes], float] = {}
         messages = set[bytes]()
         threads: dict[str, int] = {}
         times: list[tuple[int, int]] = []
@@ -67,6 +70,8 @@ class Forgotten:
                 texts[one.digest] = one.at
             elif one.what == "words":
                 words[_apart(one.digest)] = one.at
+            elif one.what == "phrase":
+                phrases[_apart(one.digest)] = one.at
             elif one.what == "message":
                 messages.add(one.digest)
             else:
@@ -75,7 +80,7 @@ class Forgotten:
                     threads[first] = max(int(second), threads.get(first, 0))
                 else:
                     times.append((int(first), int(second)))
-        return cls(texts, words, frozenset(messages), threads, tuple(times))
+        return cls(texts, words, phrases, frozenset(messages), threads, tuple(times))
 
     def hides(self, thread: str, message: int, at: int) -> bool:
         """Whether nothing is learned from this message of the thread with this key any more."""
@@ -89,7 +94,8 @@ class Forgotten:
         """Whether a lesson may be learned.
 
         Not from the messages alone that proved what was forgotten, nor in the same or nearly the
-        same words; unless a person said so after it was forgotten: then a person decides.
+        same words, nor with all words of a phrase; unless a person said so after it was forgotten:
+        then a person decides.
         """
         proofs = tuple(evidence)
         if proofs and all(self.hides(p.thread, p.message, p.at) for p in proofs):
@@ -101,14 +107,15 @@ class Forgotten:
         return "held" if again else "gone"
 
     def _when(self, text: str) -> float | None:
-        """When this text, or one that is nearly the same, was forgotten last."""
+        """When this text, or one that is nearly the same, or a phrase in it, was forgotten last."""
         found = self.texts.get(_digest(_normal(text)))
         here = _hashed(text)
         near = [at for words, at in self.words.items() if _are_near(words, here)]
+        near += [at for words, at in self.phrases.items() if words <= here]
         return max(near if found is None else [*near, found], default=None)
 
 
-NOTHING = Forgotten({}, {}, frozenset(), {}, ())
+NOTHING = Forgotten({}, {}, {}, frozenset(), {}, ())
 """Nothing was forgotten."""
 
 
@@ -142,6 +149,11 @@ def tombstones(texts: Iterable[str], messages: Iterable[int], at: float) -> tupl
             found.append(Tombstone("words", b"".join(sorted(words)), at))
     found += (Tombstone("message", _digest(str(message)), at) for message in messages)
     return tuple(found)
+
+
+def phrase_tombstone(text: str, at: float) -> Tombstone:
+    """By which all is forgotten that has these words, in whatever order and among others."""
+    return Tombstone("phrase", b"".join(sorted(_hashed(text))), at)
 
 
 def thread_tombstone(thread: str, upto: int, at: float) -> Tombstone:

@@ -83,6 +83,11 @@ def approve(db: sqlite3.Connection, id: str) -> None:
     )
 
 
+def drop_topics(db: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Nothing is known of what they are about."""
+    db.executemany("UPDATE candidates SET topic = '' WHERE id = ?", [(id,) for id in ids])
+
+
 def remove(db: sqlite3.Connection, ids: Iterable[str]) -> None:
     """As if they had never been found."""
     db.executemany("DELETE FROM candidates WHERE id = ?", [(id,) for id in ids])

@@ -52,6 +52,14 @@ def left(db: sqlite3.Connection, grp: str, why: str) -> dict[str, float]:
     return dict(db.execute(query, (grp, why)).fetchall())
 
 
+def rename(db: sqlite3.Connection, grp: str, sections: Iterable[str], name: str) -> None:
+    """These sections are called so now."""
+    db.executemany(
+        "UPDATE lessons SET section = ? WHERE grp = ? AND section = ?",
+        [(name, grp, section) for section in sections],
+    )
+
+
 def remove(db: sqlite3.Connection, grp: str, ids: Iterable[str]) -> None:
     """As if they had never been learned."""
     db.executemany("DELETE FROM lessons WHERE grp = ? AND id = ?", [(grp, id) for id in ids])

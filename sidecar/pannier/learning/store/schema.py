@@ -128,7 +128,7 @@ CREATE INDEX reports_by_group ON reports (grp, id);
 -- What a person had forgotten, told without its words: it does not come back by itself.
 CREATE TABLE forgotten (
     grp TEXT NOT NULL,
-    what TEXT NOT NULL,                      -- text, words, message, thread, time
+    what TEXT NOT NULL,                      -- text, words, phrase, message, thread, time
     digest BLOB NOT NULL,
     at REAL NOT NULL,
     PRIMARY KEY (grp, what, digest)
