@@ -531,7 +531,10 @@ def test_a_correction_removes_only_what_it_is_about() -> None:
     old = lesson(7, "Customer data for the auditors goes to the archive in Linz.")
     c = candidate(1, "No, Dana is spelled with one n; the data room is 4.", "correction")
     remove = [{"lesson": old.id, "candidates": ids(c)}]
-    assert texts(decide(situation(old), [c], answer(remove=remove))) == [old.text]
+    merge = decide(situation(old), [c], answer(remove=remove))
+    assert texts(merge) == [old.text]
+    again = replace(c, why=becomes(merge, c)[1])
+    assert texts(decide(situation(old), [again], answer(remove=remove))) == [old.text, c.text]
 
 
 def test_a_licence_is_no_licence_for_something_else() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.learning.stage import HOUR, Stage, numbers, shown
 
 from pannier.learning.models.answers import ExtractionAnswer
 from pannier.learning.models.asking import Question
-from tests.unit.learning.stage import HOUR, Stage, numbers, shown
 
 RULE = "The invoices go to Dana on floor two."
 

@@ -40,7 +40,8 @@ _MOST_REMOVED = 3
 _REASON = 200
 """Code points of a model's reason for leaving a candidate."""
 
-_WORDED_BADLY = (UNSAID, TURNED, UNLIMITED)
+_OF_THE_MODEL = (UNSAID, UNRELATED, TURNED, UNLIMITED)
+"""Begin why an edit was refused through no fault of its candidates."""
 
 _Edit = Add | Revise | Confirm | Remove
 
@@ -246,11 +247,11 @@ class _Editor:
 
     def _is_due(self, candidate: Candidate) -> bool:
         """Whether it is taken up in its own words, whatever the model makes of it: a person let it
-        pass; or a person said it, and twice now the model put it in words that nobody said."""
+        pass; or a person said it, and twice now the model made something else of it."""
         if candidate.approved:
             return True
         again = candidate.why.startswith(ONCE_MORE) and candidate.source == "person"
-        return again and self.draft.refused.get(candidate.id) in _WORDED_BADLY
+        return again and self.draft.refused.get(candidate.id, "").startswith(_OF_THE_MODEL)
 
 
 def _id(name: str) -> str:
