@@ -276,19 +276,19 @@ def test_a_correction_follows_the_same_path(stage: Stage) -> None:
         if question.answer is ExtractionAnswer or not stage.memory():
             return answer
         [old] = [line.split()[1] for line in question.data.splitlines() if "$40k" in line][:1]
-        [new] = [one for one in answer["add"] if "$50k" in one["text"]]
+        [new] = [one for one in answer["add"] if "$30k" in one["text"]]
         return {"revise": [{"lesson": old, "text": new["text"], "candidates": new["candidates"]}]}
 
     stage.model.answer = corrected
     stage.say(RULE)
     remembers(stage, 4)
-    stage.say("Not $40k: anything over $50k needs my sign-off.")
+    stage.say("Not $40k: anything over $30k needs my sign-off.")
     assert "what a person says now" in " ".join(recalled(stage, "startup").split()).lower()
     turns(stage, 4)
     assert "$40k needs" in recalled(stage, "startup")
     stage.clock.at += 6 * HOUR
     stage.work()
-    assert "over $50k needs" in recalled(stage, "startup")
+    assert "over $30k needs" in recalled(stage, "startup")
     assert "Anything over $40k" not in stage.memory()
 
 
