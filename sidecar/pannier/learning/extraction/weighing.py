@@ -15,6 +15,7 @@ from pannier.learning.guards.manner import is_of_people, is_of_wishes, is_order
 from pannier.learning.guards.planting import (
     clean_summary,
     coverage,
+    demands,
     is_demanded,
     is_mixed,
     is_planted,
@@ -51,7 +52,6 @@ SAID_AGAIN = "it was forgotten, and a person said it again since"
 
 _PEOPLE: frozenset[Source] = frozenset({"person", "message"})
 _STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
-_TO_SETTLE: frozenset[Kind] = FROM_PERSONS | {"decision"}
 _NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
 
 
@@ -126,7 +126,7 @@ class Scales:
             widens(text),
             WIDENS if found.widens else "",
             SAID_AGAIN if verdict == "held" else "",
-            BY_MESSAGE if source == "message" and kind in _TO_SETTLE else "",
+            BY_MESSAGE if source == "message" and kind in _NEVER_OF_TOOLS else "",
             BY_AGENT if source == "agent" and kind == "decision" and is_order(text) else "",
             OF_BOTH if kind in _NEVER_OF_TOOLS and self._is_mixed(text, source) else "",
             turned(text, context.texts),
@@ -181,7 +181,7 @@ class Scales:
         out = [(sentence, f"of the summary: {why}") for sentence, why in planted]
         sentences = []
         for sentence in _sentences(clean):
-            if is_order(sentence) and coverage(sentence, self._known) < _MOSTLY:
+            if demands(sentence) and coverage(sentence, self._known) < _MOSTLY:
                 out.append((sentence.strip(), f"of the summary: {NOBODY}"))
             elif self.forgotten.verdict(sentence, ()):
                 out.append((sentence.strip(), f"of the summary: {FORGOTTEN}"))

@@ -218,10 +218,15 @@ def _why_dropped(sentence: str, said: Corpus, told: Corpus, waiting: list[Corpus
         return why
     if any(coverage(sentence, one) >= _ALIKE for one in waiting):
         return HELD
-    demands = is_planted(sentence, said, told) and (
-        _demands(normal(sentence)) or _is_copied(sequence, told) or is_demanded(sentence, told)
+    planted = is_planted(sentence, said, told) and (
+        demands(sentence) or _is_copied(sequence, told) or is_demanded(sentence, told)
     )
-    return FROM_TOOLS if demands else ""
+    return FROM_TOOLS if planted else ""
+
+
+def demands(text: str) -> bool:
+    """Whether it demands something, or tells what somebody wants."""
+    return _demands(normal(text))
 
 
 def _demands(plain: str) -> bool:
