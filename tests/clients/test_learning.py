@@ -80,7 +80,7 @@ class Story:
         told: list[Told] = []
         assert draw(
             self.group.home, dict(os.environ), told.append, now=lambda: time.time() + hours * HOUR
-        )
+        ).ended
         return told
 
 

@@ -56,7 +56,7 @@ def command(
     if not as_json or not (yes or dry_run):
         for line in view.forgetting(plan):
             context.tell(line)
-    if dry_run:
+    if dry_run or (plan.is_empty and asked.text is None):
         if as_json:
             context.print_json({**plan.as_data(), "forgotten": False})
         return
@@ -69,4 +69,6 @@ def command(
         context.print_json({**done.as_data(), "forgotten": True})
         return
     number = len({one.id for part in done.plans for one in part.lessons})
+    if plan.is_empty:
+        return
     context.say(f"Forgot {number} lesson{'s' * (number != 1)} of {folder}, and what told of them.")

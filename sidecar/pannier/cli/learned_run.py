@@ -26,8 +26,8 @@ def command(context: Context, folder: str, dry_run: bool, as_json: bool) -> None
     """Learn now from what is new in the threads of the group FOLDER, and merge what is found.
 
     It costs model calls, within the budget. `pannier serve` does the same by itself when it is
-    due; this works with the daemon and without. What failed before, and waits, is tried again.
-    Status 1 when something failed.
+    due; this works with the daemon and without. What failed before and waits, or was set aside,
+    is tried again. Status 1 when something failed or was set aside.
 
     \b
     Example:
@@ -49,11 +49,14 @@ def command(context: Context, folder: str, dry_run: bool, as_json: bool) -> None
         context.print_json(
             [{"work": told.work, "failed": told.failed or None, **told.result} for told in ran.told]
         )
-    elif not ran.told:
+    if ran.how.interrupted:
+        context.tell("Interrupted. What was begun goes on with the next run, or with the daemon.")
+        if not ran.how.ended:
+            sys.stdout.flush()
+            os._exit(130)  # Python would wait for the threads in which a model is asked.
+        click.get_current_context().exit(130)
+    if not ran.told and not as_json:
         context.tell("There was nothing to learn.")
-    if not ran.ended:
-        sys.stdout.flush()
-        os._exit(130)  # Python would wait for the threads in which a model is asked.
     if ran.failed:
         click.get_current_context().exit(1)
 
@@ -70,7 +73,9 @@ def _run(context: Context, folder: str, *, quiet: bool) -> Ran:
 
         def tell(told: Told) -> None:
             status.stop()
-            if not quiet:
+            if told.grp != folder:
+                context.tell(shown(f"Begun before, for {told.grp}: {told}"))
+            elif not quiet:
                 context.say(shown(str(told)))
                 sys.stdout.flush()
             if shows:

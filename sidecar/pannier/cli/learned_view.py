@@ -17,11 +17,13 @@ from pannier.learned.tracing import Origin, Trace
 from pannier.learning.files.memoryfile import text_of
 from pannier.learning.lessons import Candidate, Lesson
 from pannier.learning.store.rows import ASIDE, Try
-from pannier.learning.work.schedule import WORKS, Due
+from pannier.learning.work.schedule import LATER, WORKS, Due
 from pannier.learning.work.telling import NAMES, Told
 from pannier.shown import brief, shown
 
 _INDENT = "  "
+_LONGEST = 80
+"""Characters of a cell that says what is next."""
 _LATEST = 3
 """Reports that are told."""
 
@@ -96,18 +98,28 @@ def table(found: Sequence[Overview]) -> list[tuple[str, ...]]:
                 str(one.held),
                 str(one.lessons),
                 moment(one.changed),
-                _next(one.next),
+                brief(_next(one, one.next), _LONGEST),
             )
         )
     return rows
 
 
-def _next(due: Due) -> str:
+def _next(one: Overview, due: Due) -> str:
+    if due.work and one.under_way:
+        return f"{NAMES[due.work]} is being done"
     if due.work:
-        return f"{NAMES[due.work]} is due"
-    if not due.waits:
-        return "-"
-    return shown(due.waits) + (f", until {moment(due.at)}" if due.at else "")
+        but = f", but {shown(one.hindrance)}" if one.hindrance else ""
+        return f"{NAMES[due.work]} is due{but}"
+    if due.tried:
+        return f"{_waits(due.tried, due.at)}: {shown(due.tried.why)}"
+    return (shown(due.waits) or "-") + (f", until {moment(due.at)}" if due.at else "")
+
+
+def _waits(tried: Try, at: float | None) -> str:
+    """Until when, and how often it was tried."""
+    until = moment(at) if at else "settings or environment change"
+    times = "once" if tried.count == 1 else f"{tried.count} times"
+    return f"waits until {until}, tried {times}"
 
 
 def status(one: Overview) -> Iterator[str]:
@@ -120,15 +132,28 @@ def status(one: Overview) -> Iterator[str]:
     yield _row("lessons", f"{one.lessons}, changed last: {moment(one.changed)}")
     calls, tokens = _of(one.today.calls, budget.calls), _of(one.today.tokens, budget.tokens)
     yield _row("today", f"{calls} calls, {tokens} tokens")
-    yield _row("extract", _next(one.extraction))
-    yield _row("consolidate", _next(one.consolidation))
-    for report in reversed(one.reports[:_LATEST]):
-        told = Told(one.group, report.work, json.loads(report.body))
-        yield _row("done", f"{moment(report.at)}  {shown(str(told))}")
+    yield _row("extract", _next(one, one.extraction))
+    yield _row("consolidate", _next(one, one.consolidation))
+    yield from _done(one)
+    said = (one.extraction.tried, one.consolidation.tried)
     for tried in one.tries:
-        yield from _failure(tried)
+        if tried not in said:
+            yield from _failure(tried)
     if one.held or one.proposal:
         yield _row("approve", f"pannier learned approve {one.group}")
+
+
+def _done(one: Overview) -> Iterator[str]:
+    """What was done last; what failed, and still waits for that, is said elsewhere."""
+    waits = {tried.why for tried in one.tries}
+    news = []
+    for report in one.reports:
+        told = Told(one.group, report.work, json.loads(report.body))
+        if told.result.get("trouble", {}).get("why") not in waits:
+            news.append((report.at, told))
+    for at, told in reversed(news[:_LATEST]):
+        name = "failed" if told.level == "warning" else "done"
+        yield _row(name, f"{moment(at)}  {shown(str(told))}")
 
 
 def _row(name: str, text: str) -> str:
@@ -143,9 +168,8 @@ def _failure(tried: Try) -> Iterator[str]:
     if tried.work.startswith(ASIDE):
         yield _row("set aside", shown(tried.why))
     elif tried.work in WORKS:
-        times = "once" if tried.count == 1 else f"{tried.count} times"
-        until = f"again at {moment(tried.not_before)}"
-        yield _row("failed", f"{tried.work} ({times}; {until}): {shown(tried.why)}")
+        waits = _waits(tried, tried.not_before if tried.not_before < LATER else None)
+        yield _row("failed", f"{NAMES[tried.work]} {waits}: {shown(tried.why)}")
 
 
 # --------------------------------------------------------------------------------------------- why
@@ -158,7 +182,8 @@ def trace(found: Trace, folder: str) -> Iterator[str]:
     yield _field("Section", shown(lesson.section) or "-")
     yield _field("Kind", f"{shown(lesson.kind)}; {source(lesson.source)}")
     yield _field("Learned", moment(lesson.learned))
-    times = f" ({lesson.confirmations} times)" if lesson.confirmations else ""
+    number = lesson.confirmations
+    times = f" ({'once' if number == 1 else f'{number} times'})" if number else ""
     yield _field("Confirmed", moment(lesson.confirmed) + times)
     yield _field("Changed", moment(lesson.changed))
     if lesson.by == "person":
@@ -261,8 +286,10 @@ def _coloured(line: str) -> str:
 
 def forgetting(found: Forgetting) -> Iterator[str]:
     """What goes, and what stays although it says the same."""
-    if found.is_empty:
-        yield "Nothing of it is known; what says so later is not learned."
+    if found.is_empty and any(wish.text is not None for wish in found.wishes):
+        yield "Nothing of it is known. What says so later is not learned."
+    elif found.is_empty:
+        yield "Nothing was learned from that."
     texts: dict[str, str] = {}
     for plan in found.plans:
         texts |= {one.id: one.text for one in plan.lessons}

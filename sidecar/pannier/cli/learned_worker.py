@@ -21,6 +21,6 @@ def command(context: Context) -> None:
         context.say(told.line())
         sys.stdout.flush()
 
-    if not draw(context.home(), dict(context.environ), tell, linger=LINGER):
+    if not draw(context.home(), dict(context.environ), tell, linger=LINGER).ended:
         # Python would wait for the threads in which a model is asked.
         os._exit(0)

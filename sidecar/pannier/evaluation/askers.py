@@ -40,6 +40,7 @@ def asker_for(
         return chosen(settings, environ)
     except AskError as error:
         if error.kind != "key":
-            raise
+            message = error.message.replace("learning.model: ", "--model ", 1)
+            raise PannierError(message, error.hint) from error
         hint = "Put the key there, or name another variable with --key-from."
         raise PannierError(f"--model {model}: {error.message.rpartition(': ')[2]}", hint) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pannier import groups
 from pannier.learned.equipping import AskClient, equipped
@@ -38,18 +39,28 @@ class RealClock:
         self._end.set()
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """How it came to its end."""
+
+    ended: bool = True
+    """False: a model is still waited for, and the process is to end at once."""
+    interrupted: bool = False
+    """By a signal."""
+
+
 def draw(
     home: Home,
     environ: dict[str, str],
     tell: Callable[[Told], None],
     *,
     linger: float = 0.0,
+    only: str | None = None,
     now: Callable[[], float] = time.time,
     client: AskClient | None = None,
-) -> bool:
-    """Draw lessons until nothing is due, or a signal ends it.
+) -> Drawn:
+    """Draw lessons until nothing is due, or a signal ends it. `only`: of this group.
 
-    Whether all has ended: else a model is still waited for, and the process is to end at once.
     Raises PannierError; `locks.Busy` when another process does it.
     """
     try:
@@ -60,4 +71,5 @@ def draw(
     clock = RealClock()
     with ended_by_signals(clock.end):
         made = equipped(home, environ, now=now, client=client)
-        return work(made, clock, tell, url=url, linger=linger)
+        ended = work(made, clock, tell, url=url, linger=linger, only=only)
+        return Drawn(ended, interrupted=clock.ending)

@@ -41,6 +41,10 @@ def _one(known: Sequence[T], grp: str, ref: str, what: str) -> T:
     found = [one for one in known if one.id == id]
     if not found and len(id) >= _SHORTEST:
         found = [one for one in known if one.id.startswith(id)]
+    elif not found and any(id and one.id.startswith(id) for one in known):
+        raise UsageError(
+            f"{brief(ref, 40)!r} is too short", f"Write {_SHORTEST} characters of the id at least."
+        )
     if len(found) == 1:
         return found[0]
     if found:

@@ -9,11 +9,13 @@ from typing import Any
 
 from pannier import groups
 from pannier.errors import PannierError
+from pannier.learned import hindrances
 from pannier.learned.data import timestamp
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.learning.store.books import day_of
+from pannier.learning.store.locks import is_at_work
 from pannier.learning.store.rows import Report, Spent, Try
-from pannier.learning.work.schedule import Due, Standing, in_words
+from pannier.learning.work.schedule import LATER, Due, Standing, in_words
 from pannier.learning.work.standing import standings
 from pannier.paths import Home
 from pannier.settings import LearningSettings
@@ -30,6 +32,10 @@ class Overview:
     standing: Standing
     extraction: Due
     consolidation: Due
+    under_way: bool
+    """Somebody works on what the group learned just now."""
+    hindrance: str
+    """Why nothing can be learned from here, whatever is due; "": perhaps it can."""
     held: int
     lessons: int
     changed: float
@@ -65,6 +71,8 @@ class Overview:
             "proposal": f"p{self.proposal}" if self.proposal else None,
             "extraction": _due(self.extraction),
             "consolidation": _due(self.consolidation),
+            "under_way": self.under_way,
+            "hindrance": self.hindrance or None,
             "today": {
                 "calls": self.today.calls,
                 "tokens": self.today.tokens,
@@ -72,7 +80,7 @@ class Overview:
                 "most_tokens": budget.tokens,
             },
             "failures": [
-                {**asdict(one), "at": timestamp(one.at), "not_before": timestamp(one.not_before)}
+                {**asdict(one), "at": timestamp(one.at), "not_before": _until(one)}
                 for one in self.tries
             ],
             "reports": [
@@ -80,6 +88,10 @@ class Overview:
                 for one in self.reports
             ],
         }
+
+
+def _until(tried: Try) -> str | None:
+    return timestamp(tried.not_before) if tried.not_before < LATER else None
 
 
 def _due(due: Due) -> dict[str, Any]:
@@ -97,7 +109,18 @@ def overviews(
         open_store(threads_file(home, environ)) as store,
     ):
         found = standings(store, learning, settings)
-        return tuple(_overview(one, found[one], learning, now) for one in settings)
+        general = hindrances.of_home(home, environ)
+        return tuple(
+            _overview(
+                one,
+                found[one],
+                learning,
+                now,
+                under_way=is_at_work(home, one),
+                hindrance=general or hindrances.of_group(settings[one], environ),
+            )
+            for one in settings
+        )
 
 
 def readable(home: Home) -> tuple[tuple[str, ...], tuple[PannierError, ...]]:
@@ -117,7 +140,15 @@ def settings_of(home: Home, folder: str) -> LearningSettings:
     return group.settings.learning.with_defaults(groups.home_settings(home).learning)
 
 
-def _overview(folder: str, standing: Standing, learning: Learning, now: float) -> Overview:
+def _overview(
+    folder: str,
+    standing: Standing,
+    learning: Learning,
+    now: float,
+    *,
+    under_way: bool,
+    hindrance: PannierError | None,
+) -> Overview:
     extraction, consolidation = in_words(standing, now)
     lessons = learning.lessons(folder)
     proposal = learning.proposal(folder)
@@ -127,6 +158,8 @@ def _overview(folder: str, standing: Standing, learning: Learning, now: float) -
         standing=standing,
         extraction=extraction,
         consolidation=consolidation,
+        under_way=under_way,
+        hindrance=hindrance.message if hindrance and standing.settings.enabled else "",
         held=len(learning.candidates(folder, ("held",))),
         lessons=len(lessons),
         changed=max((one.changed for one in lessons), default=0.0),

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pannier.errors import PannierError, UsageError
-from pannier.learned.drawing import draw
+from pannier.learned.drawing import Drawn, draw
 from pannier.learned.overview import settings_of
 from pannier.learning.models.choosing import chosen
 from pannier.learning.store import learning_file, open_learning
@@ -32,12 +32,14 @@ class Ran:
 
     told: tuple[Told, ...]
     """Of this group."""
-    ended: bool = True
-    """False: it was interrupted while a model is asked; the process is to end at once."""
+    how: Drawn
 
     @property
     def failed(self) -> bool:
-        return any(one.failed or "trouble" in one.result for one in self.told)
+        """Also where a part was set aside."""
+        return any(
+            one.failed or "trouble" in one.result or one.result.get("aside") for one in self.told
+        )
 
 
 def run(
@@ -49,7 +51,8 @@ def run(
 ) -> Ran:
     """Draw what can be drawn from the group's threads, and merge it, whenever it would be due.
 
-    `tell`: as it happens; `waits`: another process is at it. Raises UsageError where learning is
+    No other group's work is begun. `tell`: as it happens, also of what an ended worker had begun
+    for another group; `waits`: another process is at it. Raises UsageError where learning is
     off, PannierError where nothing can be done.
     """
     check(home, environ, folder)
@@ -59,18 +62,18 @@ def run(
     def heard(one: Told) -> None:
         if one.grp == folder:
             told.append(one)
-            tell(one)
+        tell(one)
 
     now = time.time()
     with open_learning(learning_file(home, environ), write=True) as learning:
         for work in WORKS:
             learning.books.want(folder, work, now)
     try:
-        ended = draw(home, dict(environ), heard)
+        how = draw(home, dict(environ), heard, only=folder)
     except Busy:
         waits()
-        ended = _wait(home, environ, folder, now, heard)
-    return Ran(tuple(told), ended)
+        how = _wait(home, environ, folder, now, heard)
+    return Ran(tuple(told), how)
 
 
 def check(home: Home, environ: Mapping[str, str], folder: str) -> None:
@@ -94,7 +97,7 @@ def _wait(
     folder: str,
     since: float,
     heard: Callable[[Told], None],
-) -> bool:
+) -> Drawn:
     """Until the worker that is at it did what was asked for, or ended; gives what `draw` does."""
     until = time.monotonic() + _LONGEST
     seen = 0
@@ -107,9 +110,9 @@ def _wait(
                 heard(Told(folder, report.work, json.loads(report.body)))
                 seen = report.id
         if not wanted:
-            return True
+            return Drawn()
         with suppress(Busy):
-            return draw(home, dict(environ), heard)
+            return draw(home, dict(environ), heard, only=folder)
         time.sleep(_LOOK)
     raise PannierError(
         f"lessons of {folder} are still being drawn by another process",

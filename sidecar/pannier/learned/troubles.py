@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 
 from pannier.findings import Finding, Level
-from pannier.learned import written
+from pannier.learned import hindrances, written
 from pannier.learned.data import moment
 from pannier.learned.overview import Overview, overviews, readable
-from pannier.learning.models.asking import AskError
-from pannier.learning.models.choosing import chosen
 from pannier.learning.store.rows import ASIDE
-from pannier.learning.work.schedule import WORKS
+from pannier.learning.work.schedule import LATER, OF_SETTINGS, WORKS
 from pannier.paths import GroupPaths, Home
-from pannier.settings import CLIENT
 from pannier.shown import shown
 
-EXTRA = "pip install 'pannier[learning]'"
 _SUBJECT = "learning"
-_PASSING = ("limit", "rate", "unset", "key")
-"""Troubles that end by themselves, or of which more is said elsewhere."""
+_PASSING = ("limit", "rate")
+"""Troubles that end by themselves."""
 
 
 def of_home(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -38,10 +33,10 @@ def of_home(home: Home, environ: Mapping[str, str]) -> Iterator[Finding]:
             f"Set learning.model in {home.settings}, or learning.enabled: false. "
             "See docs/learning.md",
         )
-    if len(without) < len(enabled) and find_spec("dbos") is None:
-        yield Finding(
-            "problem", _SUBJECT, "the packages for learning are not installed", f"Run: {EXTRA}"
-        )
+    if len(without) < len(enabled) and (error := hindrances.of_home(home, environ)):
+        # The daemon may have another environment.
+        level: Level = "note" if "learning.database_from" in error.message else "problem"
+        yield Finding(level, _SUBJECT, shown(error.message), error.hint or "")
 
 
 def _named(folders: Sequence[str]) -> str:
@@ -60,29 +55,32 @@ def of_group(home: Home, environ: Mapping[str, str], paths: GroupPaths) -> Itera
 
 def _model(one: Overview, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Whether there is one that could be asked, as far as can be seen from here."""
-    if one.settings.model in (None, CLIENT):
-        return
-    try:
-        chosen(one.settings, environ)
-    except AskError as error:
+    error = hindrances.of_group(one.settings, environ)
+    if error is not None:
         # The daemon may have another environment.
         level: Level = "note" if error.kind == "key" else "problem"
-        yield Finding(level, one.group, shown(error.message), error.hint)
+        yield Finding(level, one.group, shown(error.message), error.hint or "")
 
 
 def _failures(one: Overview) -> Iterator[Finding]:
-    again = f"At once: pannier learned run {one.group}"
+    run = f"pannier learned run {one.group}"
     for tried in one.tries:
         if tried.work.startswith(ASIDE):
             message = f"a part of a thread was left out of learning: {shown(tried.why)}"
-            yield Finding("problem", one.group, message, again)
+            hint = f"With another model it is read again; with this one: {run}"
+            yield Finding("problem", one.group, message, hint)
         elif tried.work in WORKS:
             times = "once" if tried.count == 1 else f"{tried.count} times"
+            until = "settings or environment change"
+            if tried.not_before < LATER:
+                until = f"{moment(tried.not_before)} UTC"
+            again = "" if tried.kind in _PASSING else f"At once: {run}"
+            if tried.kind in OF_SETTINGS:
+                again = f"When that is mended, if it does not go on: {run}"
             yield Finding(
                 "note" if tried.kind in _PASSING else "problem",
                 one.group,
-                f"learning ({tried.work}) waits until {moment(tried.not_before)} UTC, "
-                f"tried {times}: {shown(tried.why)}",
+                f"learning ({tried.work}) waits until {until}, tried {times}: {shown(tried.why)}",
                 again,
             )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pannier.errors import PannierError
 from pannier.safefs.beneath import like_folder, open_directory
 
 _PAUSE = 0.02  # seconds
@@ -34,14 +35,40 @@ def take(descriptor: int, *, seconds: float) -> bool:
 def alone(folder: Path, name: str, *, seconds: float) -> Iterator[bool]:
     """Whether this process has the lock of this name, after so many seconds at most.
 
-    `folder`: one that no container can reach; it is made if it is not there.
+    `folder`: one that no container can reach; it is made if it is not there. Raises PannierError.
     """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with open_directory(folder) as opened:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.open(f"{name}.lock", flags, 0o600, dir_fd=opened)
-        like_folder(file, opened)
+    path = folder / f"{name}.lock"
+    try:
+        file = _made(folder, path.name)
+    except OSError as error:
+        raise PannierError(
+            f"{path}: {error.strerror}", f"Look at the disk, and at the rights of {folder}."
+        ) from error
     try:
         yield take(file, seconds=seconds)
     finally:
         os.close(file)
+
+
+def _made(folder: Path, name: str) -> int:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with open_directory(folder) as opened:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(name, flags, 0o600, dir_fd=opened)
+        like_folder(file, opened)
+    return file
+
+
+def is_taken(folder: Path, name: str) -> bool:
+    """Whether another process has the lock of this name just now. Makes nothing."""
+    try:
+        file = os.open(folder / f"{name}.lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False

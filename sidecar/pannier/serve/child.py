@@ -49,7 +49,10 @@ class Child:
         lines = self._last_lines()
         begin = self._own(lines)
         words = lines[-1:] if begin is None else lines[begin:]
-        return joined(" ".join(words).removeprefix(_OWN)) or f"status {self.status}"
+        status = self.status
+        if status is not None and status < 0 and begin is None:
+            return _killed(-status)
+        return joined(" ".join(words).removeprefix(_OWN)) or f"it ended with status {status}"
 
     def last_words(self) -> str:
         """The last line that another program said before that."""
@@ -96,3 +99,9 @@ class Child:
     def _own(lines: list[str]) -> int | None:
         """Where the command's own words begin. They come last."""
         return next((i for i, line in enumerate(lines) if line.startswith(_OWN)), None)
+
+
+def _killed(number: int) -> str:
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    why = ": perhaps the machine has too little memory" if number == signal.SIGKILL else ""
+    return f"it was killed ({name}){why}"

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pannier.errors import PannierError
 from pannier.learning.store import learning_file, open_learning
+from pannier.learning.store.rows import ASIDE
 from pannier.learning.work.edits import Edits
-from pannier.learning.work.schedule import Due, Standing, compaction_is_over, due
+from pannier.learning.work.schedule import OF_SETTINGS, Due, Standing, compaction_is_over, due
 from pannier.learning.work.standing import pass_over, standings
 from pannier.learning.work.telling import told
 from pannier.paths import Home
@@ -28,8 +29,6 @@ _BREATH = 5.0
 _EVERY = 3_600.0
 """Seconds after which it is looked for what is due, whatever did not change."""
 _GRACE = 15.0
-_SETTINGS = ("unset", "key")
-"""Troubles that other settings, or another environment, may have ended."""
 
 
 class LearningWork:
@@ -122,14 +121,22 @@ class LearningWork:
         return found
 
     def _forgive(self, groups: Sequence[GroupFacts]) -> None:
-        """What failed for its settings, or for an environment before this one, is tried again."""
+        """What failed before somebody edited the settings, or for an environment before this one,
+        is tried again. (What was set aside is by itself, with another model.)"""
         stamps = {group.folder: group.stamp for group in groups}
         edited = {grp for grp, stamp in stamps.items() if self._stamps.get(grp) != stamp}
+        new = stamps.keys() - self._stamps.keys()
         file = learning_file(self.home, self.environ)
         if edited and file.exists():
             with open_learning(file) as learning:
                 tries = learning.books.tries()
-            over = [t for t in tries if t.grp in edited and t.kind in _SETTINGS]
+            over = [
+                tried
+                for tried in tries
+                if tried.grp in edited
+                and not tried.work.startswith(ASIDE)
+                and (tried.grp not in new or tried.kind in OF_SETTINGS)
+            ]
             if over:
                 with open_learning(file, write=True) as learning:
                     for tried in over:

@@ -70,6 +70,11 @@ class ModelSettings(Strict):
         "else 128,000.",
     )
 
+    @property
+    def who(self) -> str:
+        """Another text for another model, server, key or window."""
+        return " ".join(str(getattr(self, name)) for name in ModelSettings.model_fields)
+
     @model_validator(mode="after")
     def _of_a_model(self) -> Self:
         named = [name for name in ("base_url", "key_from") if getattr(self, name) is not None]

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from tests.unit.cli.learned_home import RULE, SAID, SECRET, error, learn, make_home, opened, run
 
+from pannier.learned import hindrances
 from pannier.learning.files import memoryfile
+from pannier.learning.store.locks import only_one
 from pannier.learning.store.rows import Try
 from pannier.paths import Home
 
@@ -58,7 +60,10 @@ def test_status_of_a_group_says_what_failed_and_until_when(learned: Home) -> Non
     assert "candidates  1 waiting, 1 held" in shown
     assert "3 of 100 calls, 1,200 of 2,000,000 tokens" in shown
     when = time.strftime("%Y-%m-%d %H:%M", time.gmtime(later))
-    assert f"failed      consolidate (2 times; again at {when}): asked too often" in shown
+    assert f"consolidate waits until {when}, tried 2 times: asked too often" in shown
+    assert shown.count("asked too often") == 1
+    row = next(x for x in run(learned, "learned", "status").stdout.splitlines() if "scout" in x)
+    assert len(row) < 150
     assert "pannier learned approve scout" in shown
     [data] = json.loads(run(learned, "learned", "status", "scout", "--json").stdout)
     assert data["consolidation"]["waits"] == "asked too often"
@@ -147,3 +152,57 @@ def test_an_unknown_lesson_is_one_clear_line(learned: Home) -> None:
     assert wrong.message == "scout has no lesson 'beefbee'"
     assert "pannier learned show scout" in wrong.hint
     assert wrong.exit_code == 2
+
+
+def test_status_says_when_nothing_can_be_learned(
+    learned: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That something is due is not all of the truth while the key is missing, or the packages, or
+    the database of the steps."""
+    settings = learned.group("scout").settings
+    before = settings.read_text()
+    settings.write_text(
+        before + "learning: {model: 'openai:tiny', key_from: NO_SUCH_KEY, extract_after: 1}\n"
+    )
+    said = "but learning.key_from: the environment has no NO_SUCH_KEY"
+    assert said in run(learned, "learned", "status", "scout").stdout
+    assert said in run(learned, "learned", "status").stdout
+    settings.write_text(before + "learning: {model: client, extract_after: 1}\n")
+    assert "extraction is due\n" in run(learned, "learned", "status", "scout").stdout
+    (learned.state / "learning-steps.db").write_text("no database, but a text " * 100)
+    shown = run(learned, "learned", "status", "scout").stdout
+    assert "extraction is due, but " in shown
+    assert "learning-steps.db: file is not a database" in shown
+    monkeypatch.setattr(hindrances, "find_spec", lambda _: None)
+    shown = run(learned, "learned", "status", "scout").stdout
+    assert "but the packages for learning are not installed" in shown
+
+
+def test_status_says_that_it_is_being_done(learned: Home) -> None:
+    """While a worker has the group."""
+    settings = learned.group("scout").settings
+    settings.write_text(settings.read_text() + "learning: {model: client, extract_after: 1}\n")
+    with only_one(learned, "scout"):
+        shown = run(learned, "learned", "status", "scout").stdout
+    assert "extract     extraction is being done" in shown
+    assert "extract     extraction is due" in run(learned, "learned", "status", "scout").stdout
+
+
+def test_a_report_of_a_failure_is_not_called_done(learned: Home) -> None:
+    """One that is over, and one of a part that was set aside."""
+    bodies = (
+        {"threads": [], "trouble": {"why": "it was down"}, "not_before": 1.0},
+        {"threads": [], "aside": [["main", "nonsense came"]]},
+    )
+    with opened(learned) as learning:
+        for body in bodies:
+            learning.books.report("scout", "extract", 1.0, json.dumps(body))
+    shown = run(learned, "learned", "status", "scout").stdout
+    assert re.search("^failed .*it was down", shown, re.MULTILINE)
+    assert re.search("^failed .*a part of main was set aside: nonsense came$", shown, re.MULTILINE)
+
+
+def test_too_few_characters_of_an_id(learned: Home) -> None:
+    """That they are too few is said, and not that there is no such lesson."""
+    assert "Write 4 characters" in error(run(learned, "learned", "why", "scout", "3f2")).hint
+    assert "has no lesson" in error(run(learned, "learned", "why", "scout", "fff")).message

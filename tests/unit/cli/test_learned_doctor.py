@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
 import pytest
 from tests.unit.cli.learned_home import learn, make_home, opened, run
 
-from pannier.learned import troubles
+from pannier.learned import hindrances, troubles
 from pannier.learning.store.rows import Try
 from pannier.paths import Home
 
@@ -66,7 +67,7 @@ def test_a_missing_key_is_named(home: Home) -> None:
 def test_missing_packages_are_a_problem(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the way to install them."""
     settle(home, "{model: client}")
-    monkeypatch.setattr(troubles, "find_spec", lambda _: None)
+    monkeypatch.setattr(hindrances, "find_spec", lambda _: None)
     assert ("problem", "the packages for learning are not installed") in found(home)
 
 
@@ -108,3 +109,41 @@ def test_a_memory_that_is_no_text_is_a_problem(home: Home) -> None:
     settle(home, "{model: client}")
     (home.group("scout").learned / "MEMORY.md").write_bytes(b"\xff\xfe")
     assert "it is not text in UTF-8" in run(home, "doctor").stdout
+
+
+def advice(home: Home, kind: str, until: float) -> str:
+    with opened(home) as learning:
+        learning.books.note_try(Try("scout", "extract", 1, 1.0, until, kind, "it does not go"))
+    [one] = troubles.of_group(home, ENVIRON, home.group("scout"))
+    return one.advice
+
+
+def test_only_what_helps_is_advised(home: Home) -> None:
+    """To run at once helps against no limit."""
+    settle(home, "{model: client}")
+    later = time.time() + 3_600
+    assert advice(home, "limit", later) == advice(home, "rate", later) == ""
+    assert advice(home, "down", later) == "At once: pannier learned run scout"
+    assert advice(home, "key", math.inf).startswith("When that is mended")
+    assert "waits until settings or environment change, tried once" in found(home)[0][1]
+
+
+def test_a_database_of_the_steps_that_cannot_be_used_is_said(home: Home) -> None:
+    """One that is none, and a variable without a URL."""
+    settle(home, "{model: client}")
+    (home.state / "learning-steps.db").write_text("no database, but a text " * 100)
+    [(level, message)] = found(home)
+    assert level == "problem"
+    assert "learning-steps.db: file is not a database" in message
+    settle(home, "{model: client, database_from: STEPS}")
+    for url in ({}, {"STEPS": "sqlite:///x"}):
+        [(level, message)] = found(home, **url)
+        assert level == "note"
+        assert message.startswith("learning.database_from: STEPS is not set to the URL")
+
+
+def test_a_model_that_cannot_be_is_a_problem(home: Home) -> None:
+    """Before it was ever asked."""
+    settle(home, "{model: 'foo:bar'}")
+    [(level, message)] = found(home)
+    assert (level, "no provider that is known" in message) == ("problem", True)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.learner import learning
@@ -26,6 +27,9 @@ from tests.unit.cli.learned_home import (
 from pannier.endpoint.answers import Fail
 from pannier.endpoint.model import ScriptedModel
 from pannier.endpoint.server import on_loopback
+from pannier.learned import running
+from pannier.learned.drawing import Drawn
+from pannier.learned.running import Ran
 from pannier.learned.running import run as run_now
 from pannier.learning.store.locks import seat
 from pannier.learning.work.telling import Told
@@ -179,3 +183,34 @@ def test_with_approve_a_first_memory_waits_as_a_new_file(home: Home, model: Scri
     assert run(home, "learned", "approve", "scout", "--all").stdout.startswith("p1  written into ")
     assert RULE in memory(home)
     assert RULE in summary(home)
+
+
+def test_run_is_for_its_group_alone(home: Home, model: ScriptedModel) -> None:
+    """Whatever is due of another one stays so: it has a budget of its own."""
+    env = {"LEARNER_KEY": "k"}
+    talk(home, *[SAID] * 5, grp="other")
+    talk(home, SAID)
+    assert run(home, "learned", "run", "scout", env=env).exit_code == 0
+    assert len(model.requests) == 2
+    assert run(home, "learned", "show", "other").stdout == ""
+
+
+def test_run_that_is_interrupted_says_so(
+    home: Home, model: ScriptedModel, monkeypatch: Any
+) -> None:
+    """And not that there was nothing to learn."""
+    talk(home, SAID)
+    monkeypatch.setattr(running, "draw", lambda *_, **__: Drawn(interrupted=True))
+    done = run(home, "learned", "run", "scout", env={"LEARNER_KEY": "k"})
+    assert done.exit_code == 130
+    assert (
+        done.stderr
+        == "Interrupted. What was begun goes on with the next run, or with the daemon.\n"
+    )
+
+
+def test_a_part_that_is_set_aside_is_a_failure(home: Home, model: ScriptedModel) -> None:
+    """Status 1, and why."""
+    told = Told("scout", "extract", {"threads": [], "aside": [["main", "HTTP 400"]]})
+    assert str(told) == "a part of main was set aside: HTTP 400"
+    assert Ran((told,), Drawn()).failed

@@ -41,9 +41,15 @@ def _refused(settings: LearningSettings, environ: dict[str, str]) -> AskError:
         ({"model": "mistralai:m"}, {"MISTRAL_API_KEY": KEY}, None),
     ],
 )
-def test_keys(given: dict[str, object], environ: dict[str, str], key: str | None) -> None:
+def test_keys(
+    given: dict[str, object],
+    environ: dict[str, str],
+    key: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The key is the named variable's, else the provider's usual one; that one never goes to
     another server."""
+    monkeypatch.setattr(choosing, "find_spec", lambda _: True)
     asker = chosen(_settings(window=9_000, **given), environ)
     assert isinstance(asker, LangChainAsker)
     assert (asker.key, asker.window, asker.name) == (key, 9_000, given["model"])
@@ -101,3 +107,25 @@ def test_choosing_is_light() -> None:
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ("foo:bar", "names no provider that is known"),
+        ("nonsense", "names no provider that is known"),
+        ("openai:", "names no model"),
+        ("google_genai:gemini-3", "needs the Python package langchain-google-genai"),
+        ("bedrock:x", "needs the Python package langchain-aws"),
+    ],
+)
+def test_a_model_that_cannot_be_is_told_before_it_is_asked(model: str, says: str) -> None:
+    """By its name, and by the packages that are there."""
+    error = _refused(_settings(model=model), {"OPENAI_API_KEY": KEY})
+    assert (error.kind, says in error.message) == ("unset", True), error.message
+
+
+def test_a_name_without_a_provider_may_be_known_to_the_library() -> None:
+    """Such as that of a model of Amazon's, which has a colon of its own."""
+    for model in ("grok-5", "amazon.nova-lite-v1:0", "openai:gpt-5"):
+        assert chosen(_settings(model=model), {"OPENAI_API_KEY": KEY}).name == model

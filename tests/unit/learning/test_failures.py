@@ -39,7 +39,12 @@ class Failed(Exception):
         (Failed("x", Response(429)), "rate"),
         (Failed("x", Response(503)), "down"),
         (Failed("x", Response(408)), "down"),
-        (Failed("x", Response(302)), "refused"),
+        (Failed("x", Response(302)), "setting"),
+        (Failed("x", Response(404)), "setting"),
+        (Failed("x", Response(405)), "setting"),
+        (Failed("x", Response(402)), "rate"),
+        (Failed("Your credit balance is too low", Response(400)), "rate"),
+        (Failed("x", Response(400)), "refused"),
         (Failed("x", Response(422)), "refused"),
         (Failed("maximum context length is 4", Response(400)), "too_long"),
         (Failed("x", Response(200)), "answer"),
@@ -122,5 +127,19 @@ def test_no_message_holds_the_key(before: str, after: str, model: str) -> None:
 def test_any_words_are_understood(text: str) -> None:
     """Whatever a program says, there is a kind, and one line."""
     found = told(text, "model")
-    assert found.kind in ("down", "key", "rate", "refused", "too_long")
+    assert found.kind in ("down", "login", "rate", "refused", "too_long")
     assert len(found.hint.splitlines()) <= 1
+
+
+def test_a_client_without_a_login_is_asked_again() -> None:
+    """Nobody is told when a person logs in there, or names another model in it."""
+    assert told("Please run /login", "the client").kind == "login"
+    assert told("API Error: 401 authentication failed", "the client").kind == "login"
+    assert told("API Error: 404 model: no-such", "the client", 404).kind == "login"
+
+
+def test_a_key_that_is_not_taken_is_named() -> None:
+    """By the variable it came from; where none was sent, by the setting."""
+    about = "Look at MY_KEY in the environment."
+    error = ask_error(Failed("no", Response(401)), "model", key=KEY, about_key=about)
+    assert error.hint == "Look at MY_KEY in the environment. It says: no"

@@ -108,8 +108,9 @@ def test_what_is_asked(asker: LangChainAsker, model: ScriptedModel) -> None:
         (Fail(429), "rate"),
         (Fail(500), "down"),
         (Fail(529, "Overloaded"), "down"),
-        (Fail(404, "model: no-such"), "refused"),
-        (Fail(400, "credit balance is too low"), "refused"),
+        (Fail(404, "model: no-such"), "setting"),
+        (Fail(400, "credit balance is too low"), "rate"),
+        (Fail(400, "unknown parameter"), "refused"),
         (Fail(400, "prompt is too long: 210000 tokens > 200000 maximum"), "too_long"),
         (Fail(400, "This model's maximum context length is 8192 tokens."), "too_long"),
         (Fail(400, "request (9000 tokens) exceeds the available context size"), "too_long"),
@@ -234,8 +235,15 @@ def test_redirects(asker: LangChainAsker, model: ScriptedModel) -> None:
         model.script(Moved(f"{other}/v1/messages"))
         error = _refused(asker)
     assert elsewhere.requests == ()
-    assert error.kind == "refused"
+    assert error.kind == "setting"
     assert "base_url" in error.hint
+
+
+def test_where_a_refused_key_comes_from(asker: LangChainAsker, model: ScriptedModel) -> None:
+    """The variable is named; where none was sent, the setting that names one."""
+    model.script(Fail(401), Fail(401))
+    assert "Look at MINE in the environment" in _refused(replace(asker, key_from="MINE")).hint
+    assert "learning.key_from" in _refused(replace(asker, key=None)).hint
 
 
 def test_proxies(

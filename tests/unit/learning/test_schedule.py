@@ -12,11 +12,13 @@ from pannier.learning.store.books import DAY
 from pannier.learning.store.rows import Try
 from pannier.learning.work.schedule import (
     FIRST_PAUSE,
+    LATER,
     LONGEST_PAUSE,
     Due,
     Standing,
     compaction_is_over,
     due,
+    failed,
     not_before,
     rest,
     wish_is_over,
@@ -98,7 +100,8 @@ def test_while_a_proposal_waits_for_a_person_nothing_is_merged() -> None:
 def test_after_a_failure_it_waits_and_says_for_what() -> None:
     """A person's wish does not."""
     tries = {"extract": Try("scout", "extract", 1, NOW, NOW + 60, "down", "nobody answers")}
-    assert due(group(turns=5, tries=tries), NOW) == Due(waits="nobody answers", at=NOW + 60)
+    waits = Due(waits="nobody answers", at=NOW + 60, tried=tries["extract"])
+    assert due(group(turns=5, tries=tries), NOW) == waits
     assert work(group(turns=5, tries=tries), NOW + 60) == "extract"
     assert work(group(tries=tries, wanted=frozenset({"extract"}))) == "extract"
 
@@ -165,3 +168,55 @@ def test_whatever_the_state_nothing_new_means_no_model_call(
 def test_a_pause_is_never_shorter_than_the_one_before(failures: int) -> None:
     """And never longer than half a day."""
     assert rest(failures) <= rest(failures + 1) <= LONGEST_PAUSE
+
+
+def once(kind: str, count: int, until: float) -> Try:
+    return Try("scout", "extract", count, NOW - 60, until, kind, "no")
+
+
+def again(before: Try | None, kind: str, *, wished: bool, after: float = 0) -> tuple[int, float]:
+    """How often it failed, and in how many seconds it is tried again."""
+    new = Try("scout", "extract", 1, NOW, NOW, kind, "no")
+    found = failed(before, new, after, wished=wished)
+    return found.count, found.not_before - NOW
+
+
+def test_a_persons_wish_makes_no_pause_longer() -> None:
+    """It counts as no failure of the daemon's, and has its key from another environment."""
+    before = once("down", 2, NOW + 500)
+    assert again(before, "down", wished=True) == (2, 500)
+    assert again(before, "down", wished=False) == (3, 9_600)
+    assert again(once("rate", 1, NOW + 500), "rate", wished=True, after=900) == (1, 900)
+    assert again(None, "key", wished=True) == (1, FIRST_PAUSE)
+    assert again(once("key", 1, LATER), "key", wished=True) == (1, LATER)
+
+
+def test_another_kind_of_failure_begins_anew() -> None:
+    """A server that fails after a key was refused fails for the first time. What a model makes of
+    a piece is of one kind."""
+    assert again(once("key", 4, LATER), "down", wished=False) == (1, FIRST_PAUSE)
+    assert again(once("answer", 4, NOW), "refused", wished=False) == (5, LONGEST_PAUSE)
+
+
+@pytest.mark.parametrize("kind", ["unset", "key", "setting"])
+def test_what_only_other_settings_end_waits_for_them(kind: str) -> None:
+    """And not for time."""
+    assert not_before(kind, 1, 0, NOW) == LATER
+    tried = once(kind, 1, LATER)
+    assert due(group(turns=5, tries={"extract": tried}), NOW) == Due(waits="no", tried=tried)
+
+
+def test_a_consolidation_in_trouble_says_until_when_it_waits() -> None:
+    """Also before its time has come."""
+    tried = Try("scout", "consolidate", 1, NOW, NOW + 30 * HOUR, "down", "no")
+    standing = group(waiting=1, tries={"consolidate": tried})
+    assert due(standing, NOW) == Due(waits="no", at=NOW + 30 * HOUR, tried=tried)
+    tried = Try("scout", "consolidate", 1, NOW, NOW + HOUR, "down", "no")
+    standing = group(waiting=1, tries={"consolidate": tried})
+    assert due(standing, NOW).at == NOW + 6 * HOUR
+
+
+def test_another_model_reads_what_was_set_aside() -> None:
+    """However few turns there were since."""
+    assert work(group(again=True)) == "extract"
+    assert work(group(LearningSettings(), again=True)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from pannier.learning.models.asking import Asker, AskError, Question, Reply, Tro
 from pannier.learning.store.locks import only_one
 from pannier.learning.store.rows import Try
 from pannier.learning.work.schedule import FIRST_PAUSE, MOST_TRIES
+from pannier.learning.work.telling import Told
+from pannier.learning.work.worker import work
 from pannier.settings import LearningSettings
 from pannier.threads.store import open_store, threads_file
 
@@ -131,7 +133,7 @@ def test_a_fact_that_a_person_added_by_hand_stays_and_reaches_the_index(stage: S
 
 
 @pytest.mark.parametrize(
-    ("kind", "after", "pause"), [("down", 0, FIRST_PAUSE), ("rate", 90, 90), ("key", 0, 600)]
+    ("kind", "after", "pause"), [("down", 0, FIRST_PAUSE), ("rate", 90, 90), ("login", 0, 600)]
 )
 def test_a_model_that_fails_is_left_alone_and_asked_again_later(
     stage: Stage, kind: Trouble, after: float, pause: float
@@ -184,7 +186,9 @@ def test_what_the_model_does_not_manage_is_set_aside_and_the_rest_goes_on(stage:
     for _ in range(MOST_TRIES - 1):
         stage.clock.at += 12 * HOUR
         told = [one for one in stage.work() if one.work == "extract"]
-    assert told[-1].result["aside"] == ["main"]
+    assert told[-1].result["aside"] == [["main", "nonsense came"]]
+    assert str(told[-1]) == "a part of main was set aside: nonsense came"
+    assert told[-1].level == "warning"
     [aside] = [one for one in tried(stage) if one.work.startswith("aside:")]
     assert "main, behind m0 and up to m2, was set aside: nonsense came" in aside.why
     stage.say("Quotes need two signatures.")
@@ -197,13 +201,144 @@ def test_what_the_model_does_not_manage_is_set_aside_and_the_rest_goes_on(stage:
     assert [one for one in tried(stage) if one.work.startswith("aside:")] == [aside]
     wish(stage)
     [again] = [one for one in stage.work() if one.work == "extract"]
-    assert again.result["aside"] == ["main"]
+    assert again.result["aside"] == [["main", "nonsense came"]]
     stage.model = Scripted(learns)
     wish(stage)
     [again] = [one for one in stage.work() if one.work == "extract"]
     assert again.result["found"] == 1
     assert "The poison is in this thread." in stage.texts()
     assert tried(stage) == ()
+
+
+def refuses(poison: str) -> Callable[[Question], Mapping[str, Any]]:
+    """A server that does not take what holds this."""
+
+    def answer(question: Question) -> Mapping[str, Any]:
+        if poison in question.data:
+            raise AskError("refused", "it does not take the request (HTTP 400)")
+        return (
+            learns(question) if numbers(question, "person") else {"summary": "", "candidates": []}
+        )
+
+    return answer
+
+
+def test_a_server_that_takes_no_request_costs_no_lesson(stage: Stage) -> None:
+    """Nothing is set aside, however often it is tried; with the right settings all is read."""
+    stage.model.answer = refuses("")
+    rules(stage, 3)
+    rules(stage, 3, thread="planning")
+    for _ in range(MOST_TRIES + 1):
+        wish(stage)
+        stage.work()
+        stage.clock.at += 24 * HOUR
+    assert [(one.work, one.kind) for one in tried(stage)] == [("extract", "setting")]
+    asked = len(stage.model.asked)
+    stage.clock.at += 1_000 * HOUR
+    assert stage.work() == []
+    assert len(stage.model.asked) == asked
+    stage.model.answer = learns
+    wish(stage)
+    assert stage.work()[0].result["found"] == 6
+    assert tried(stage) == ()
+
+
+def test_a_text_that_the_server_does_not_take_is_set_aside_alone(stage: Stage) -> None:
+    """Also where no other thread is new: it is tried whether any other text is taken."""
+    stage.model.answer = refuses("poison")
+    stage.say("The poison is in this thread.")
+    rules(stage, 4)
+    for _ in range(MOST_TRIES):
+        stage.work()
+        stage.clock.at += 12 * HOUR
+    [aside] = tried(stage)
+    assert aside.work.startswith("aside:")
+    rules(stage, 5)
+    assert stage.work()[0].result["found"] == 5
+
+
+def test_a_persons_tries_set_nothing_aside(stage: Stage) -> None:
+    """Not five of them in a minute: only those count that come after a pause."""
+
+    def chokes(question: Question) -> Mapping[str, Any]:
+        raise AskError("answer", "nonsense came")
+
+    stage.model.answer = chokes
+    rules(stage, 5)
+    for _ in range(MOST_TRIES + 1):
+        wish(stage)
+        [told] = stage.work()
+        assert "again at" in told.trouble
+        stage.clock.at += 1
+    until = {one.not_before for one in tried(stage)}
+    assert max(until) < stage.clock.at + FIRST_PAUSE
+
+
+def test_another_model_reads_what_was_set_aside(stage: Stage) -> None:
+    """By itself, once; a smaller window makes more pieces of it."""
+
+    def chokes(question: Question) -> Mapping[str, Any]:
+        raise AskError("answer", "nonsense came")
+
+    stage.model.answer = chokes
+    for number in range(5):
+        stage.say(f"Rule number {number} holds here. " + f"It has many words {number}. " * 120)
+    for _ in range(MOST_TRIES):
+        stage.work()
+        stage.clock.at += 12 * HOUR
+    [aside] = tried(stage)
+    stage.model.window = 8_000
+    stage.settings["scout"] = LearningSettings(model="scripted:other")
+    [told] = stage.work()
+    assert len(told.result["aside"]) > 1
+    assert len({one.work for one in tried(stage)} - {aside.work}) == len(told.result["aside"])
+    asked = len(stage.model.asked)
+    assert stage.work() == []
+    stage.model.answer = learns
+    stage.settings["scout"] = LearningSettings(model="scripted:third")
+    [told] = stage.work()
+    assert told.result["found"] == 5
+    assert tried(stage) == ()
+    assert len(stage.model.asked) > asked
+
+
+def test_a_key_that_is_refused_waits_for_another(stage: Stage) -> None:
+    """And not for time; a person's wish asks once."""
+    broken = Broken("key")
+    stage.asker_for = lambda grp: broken  # type: ignore[method-assign]
+    rules(stage, 5)
+    [told] = stage.work()
+    assert told.trouble == "it does not answer (until settings or environment change)"
+    stage.clock.at += 1_000 * HOUR
+    assert stage.work() == []
+    wish(stage)
+    stage.work()
+    assert broken.asked == 2
+    stage.clock.at += 1_000 * HOUR
+    assert stage.work() == []
+
+
+def test_wishes_that_find_nothing_leave_no_report(stage: Stage) -> None:
+    """So that they push out none that says something."""
+    rules(stage, 1)
+    wish(stage)
+    stage.work()
+    for _ in range(3):
+        wish(stage)
+        assert str(stage.work()[0]) == "there was nothing new to read"
+    with stage.learning() as learning:
+        [report] = learning.books.reports("scout")
+    assert "main" in report.body
+
+
+def test_a_worker_for_one_group_begins_nothing_for_another(stage: Stage) -> None:
+    """Whatever is due there."""
+    rules(stage, 5)
+    rules(stage, 5, grp="other")
+    told: list[Told] = []
+    work(stage.means, stage.clock, told.append, only="scout")
+    assert [one.grp for one in told] == ["scout"]
+    assert stage.texts("other") == []
 
 
 def test_a_wish_is_served_at_once_and_once(stage: Stage) -> None:

@@ -97,7 +97,7 @@ def test_a_build_that_dies_without_a_word_gives_its_status(
     list(able.act(None, BUILD))
     building(able).wait()
     (outcome,) = able.finished()
-    assert "status -9" in outcome.event.message
+    assert "it was killed (SIGKILL)" in outcome.event.message
 
 
 @pytest.mark.parametrize("script", ["wait", "trap '' TERM; wait; wait"])

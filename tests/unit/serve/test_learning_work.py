@@ -213,6 +213,39 @@ def test_settings_that_were_edited_end_what_waits_for_them(stage: Stage) -> None
     assert stage.names() == [STARTED]
 
 
+@pytest.mark.parametrize("kind", ["limit", "down", "setting"])
+def test_an_edit_of_the_settings_ends_any_pause(stage: Stage, kind: str) -> None:
+    """A larger budget, another server. A daemon that begins anew ends only what another
+    environment may; what was set aside stays noted."""
+    stage.say(5)
+    stage.lay("wait", "")
+    late = stage.at + 9e6
+    with stage.learning() as learning:
+        learning.books.note_try(Try("scout", "extract", 3, stage.at, late, kind, "no"))
+        learning.books.note_try(
+            Try("scout", "aside:x:0:9", 1, stage.at, late, kind, "no", MODEL.who)
+        )
+    if kind != "setting":
+        assert stage.names() == []
+        stage.stamps["scout"] = "2"
+    assert stage.names() == [STARTED]
+    with stage.learning() as learning:
+        assert [one.work for one in learning.books.tries("scout")] == ["aside:x:0:9"]
+
+
+def test_a_worker_that_is_killed_is_told_in_words(stage: Stage) -> None:
+    """And not by a number."""
+    stage.say(5)
+    stage.lay("wait", "")
+    stage.names()
+    child = stage.work._child
+    assert child is not None
+    child.process.kill()
+    stage.wait()
+    [event] = stage.round(later=1)
+    assert event.message.startswith("it was killed (SIGKILL)")
+
+
 def test_a_person_who_edits_the_memory_is_followed(stage: Stage) -> None:
     """No database changes by that."""
     assert stage.names() == []

@@ -17,10 +17,14 @@ SECONDS = 900.0
 WINDOW = 128_000
 """Tokens that fit into one call of a model about which nothing is known."""
 
-Trouble = Literal["unset", "key", "limit", "rate", "down", "refused", "answer", "too_long"]
-"""`unset`: no model is set; `key`: it wants another key; `limit`: the day's budget is used up;
-`rate`: asked too often; `down`: nobody answers, or the server fails; `refused`: it takes not the
-request; `answer`: what it answered does not fit the schema; `too_long`: more than its window."""
+Trouble = Literal[
+    "unset", "key", "setting", "login", "limit", "rate", "down", "refused", "answer", "too_long"
+]
+"""`unset`: no model is set; `key`: it wants another key; `setting`: where the settings lead there
+is no such model; `login`: the group's client wants another login or model of its own; `limit`: the
+day's budget is used up; `rate`: asked too often; `down`: nobody answers, or the server fails;
+`refused`: it takes not the request; `answer`: what it answered does not fit the schema; `too_long`:
+more than its window."""
 
 
 @dataclass(frozen=True)

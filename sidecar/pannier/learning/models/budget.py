@@ -49,7 +49,7 @@ def refusal(
 
 def _over(budget: Budget, used: Spent, tokens: int) -> str:
     if budget.calls is not None and used.calls >= budget.calls:
-        return f"the day's {budget.calls:,} model calls are used up"
+        return f"the day's model calls ({budget.calls:,}) are used up"
     if budget.tokens is None:
         return ""
     if tokens > budget.tokens:

@@ -31,7 +31,7 @@ _TOO_LONG = (
 _LOGGED_OUT = ("api key", "auth", "credential", "log in", "login", "logged in", "sign in")
 _TOO_OFTEN = ("limit reached", "quota", "rate limit", "too many requests", "usage limit")
 _KEY = ("api key", "api_key", "credential")
-_STATUS = re.compile(r"\b(40[01348]|413|422|429|5[0-3]\d)\b")
+_STATUS = re.compile(r"\b(40[0-58]|413|422|429|5[0-3]\d)\b")
 _NOT_PAID = frozenset(("ConnectError", "ConnectTimeout", "ConnectionRefusedError"))
 _TIMEOUT = frozenset(
     ("APITimeoutError", "ModelTimeoutError", "TimeoutException", "TimeoutError", "Timeout")
@@ -41,24 +41,33 @@ _NO_CONNECTION = frozenset(
 )
 _GARBLED = frozenset(("APIResponseValidationError", "JSONDecodeError"))
 _NO_KEY = frozenset(("DefaultCredentialsError", "AuthenticationError"))
+_TO_PAY = ("billing", "credit balance", "insufficient credit", "payment required")
 _BUSY = (408, 409, 425)
+_NOT_THERE = (404, 405, 410)
+_OF_ITS_OWN = ("key", "setting")
+"""What of a program's trouble lies in its own settings or its own login."""
 
 
-def ask_error(error: BaseException, model: str, *, key: str = "", paid: int = 0) -> AskError:
-    """The trouble behind an exception of a library. `model` is its name for people, `key` what no
-    message may hold, `paid` what the tokens of a question come to of which it is not known whether
-    it was answered."""
+def ask_error(
+    error: BaseException, model: str, *, key: str = "", about_key: str = "", paid: int = 0
+) -> AskError:
+    """The trouble behind an exception of a library.
+
+    `model` is its name for people, `key` what no message may hold, `about_key` where that comes
+    from, `paid` what the tokens of a question come to of which it is not known whether it was
+    answered.
+    """
     names = _names(error)
     status = _status(error)
     said = _said(error, key)
     if "ContextOverflowError" in names or (
         status in (400, 413, 422) and _holds(str(error).lower(), _TOO_LONG)
     ):
-        return AskError("too_long", f"{model}: the question is longer than its window", said)
+        return _too_long(model, said)
     if "LengthFinishReasonError" in names:
         return AskError("answer", f"{model} had no room to end its answer", tokens=paid)
     if status is not None:
-        return _of_status(status, model, said, _after(error))
+        return _of_status(status, model, said, _after(error), about_key)
     if "ModelRefusalError" in names:
         return AskError("refused", f"{model} refused to answer", said, tokens=paid)
     if _TIMEOUT & names:
@@ -71,7 +80,7 @@ def ask_error(error: BaseException, model: str, *, key: str = "", paid: int = 0)
         what = "the connection broke" if begun else "nobody answers"
         return AskError("down", f"{model}: {what}", said, tokens=begun)
     if _NO_KEY & names or ("ValidationError" in names and _holds(said.lower(), _KEY)):
-        return AskError("key", f"{model} has no key", said)
+        return AskError("key", f"{model} has no key", f"{about_key} It says: {said}".strip())
     return AskError("answer", f"{model}: {type(error).__name__}", said, tokens=paid)
 
 
@@ -79,28 +88,45 @@ def told(text: str, model: str, status: int | None = None) -> AskError:
     """The trouble that a program tells in words, and perhaps with a status of HTTP."""
     said, words = brief(mask(text[:4_000]), 300), text.lower()
     if _holds(words, _TOO_LONG):
-        return AskError("too_long", f"{model}: the question is longer than its window", said)
+        return _too_long(model, said)
     if status is None and (found := _STATUS.search(text)):
         status = int(found[0])
     if status is not None and status >= 300:
-        return _of_status(status, model, said)
+        error = _of_status(status, model, said)
+        if error.kind in _OF_ITS_OWN:
+            error.kind = "login"
+        return error
     if _holds(words, _LOGGED_OUT):
-        return AskError("key", f"{model} has no login", said)
+        return AskError("login", f"{model} has no login", said)
     if _holds(words, _TOO_OFTEN):
         return AskError("rate", f"{model} was asked too often", said)
     return AskError("down", f"{model} failed", said)
 
 
-def _of_status(status: int, model: str, said: str, after: float = 0.0) -> AskError:
+def _too_long(model: str, said: str) -> AskError:
+    hint = f"Set learning.window to the tokens that it takes. It says: {said}"
+    return AskError("too_long", f"{model}: the question is longer than its window", hint)
+
+
+def _of_status(
+    status: int, model: str, said: str, after: float = 0.0, about_key: str = ""
+) -> AskError:
+    if status == 402 or (status in (400, 403) and _holds(said.lower(), _TO_PAY)):
+        return AskError("rate", f"{model} wants to be paid first (HTTP {status})", said)
     if status in (401, 403):
-        return AskError("key", f"{model} does not take the key (HTTP {status})", said)
+        hint = f"{about_key} It says: {said}" if about_key else said
+        return AskError("key", f"{model} does not take the key (HTTP {status})", hint)
     if status == 429:
-        return AskError("rate", f"{model} was asked too often", said, after=after)
+        return AskError("rate", f"{model} was asked too often (HTTP 429)", said, after=after)
     if status >= 500 or status in _BUSY:
         return AskError("down", f"{model} fails (HTTP {status})", said, after=after)
     if 300 <= status < 400:
         hint = "Set `base_url` to where it leads: a redirect is not followed."
-        return AskError("refused", f"{model} is somewhere else (HTTP {status})", hint)
+        return AskError("setting", f"{model} is somewhere else (HTTP {status})", hint)
+    if status in _NOT_THERE:
+        hint = "Look at the name in learning.model"
+        hint += f", and at learning.base_url, which often ends in /v1. It says: {said}"
+        return AskError("setting", f"{model} is not there (HTTP {status})", hint)
     return AskError("refused", f"{model} does not take the request (HTTP {status})", said)
 
 

@@ -43,6 +43,8 @@ class LangChainAsker:
     base_url: str | None = None
     key: str | None = field(default=None, repr=False)
     """None: the library looks for the provider's usual one, or none is needed."""
+    key_from: str = ""
+    """The variable in which the key was."""
     known_window: int | None = None
     seconds: float = SECONDS
     """No call takes longer."""
@@ -55,6 +57,17 @@ class LangChainAsker:
     def provider(self) -> str:
         """As far as the name says."""
         return provider_of(self.model)
+
+    @property
+    def about_key(self) -> str:
+        """Where a key that is not taken comes from."""
+        if self.key_from:
+            where = f"Look at {self.key_from}"
+        elif self.key is None and self.provider in _OWN_SERVER:
+            return "It was sent none: name the variable that holds it in learning.key_from."
+        else:
+            where = f"Look at the key of {self.provider or 'the provider'}"
+        return f"{where} in the environment of the daemon, and of `pannier learned run`."
 
     @cached_property
     def window(self) -> int:
@@ -198,18 +211,32 @@ def _own_errors(asker: LangChainAsker, paid: int = 0) -> Iterator[None]:
         raise _not_installed(asker.model, error) from None
     except ValueError as error:
         if "model_provider" in str(error) or "Unsupported provider" in str(error):
-            hint = "Write it as provider:model, such as anthropic:claude-haiku-4-5."
-            text = f"learning.model: {brief(asker.model, 80)!r} names no provider that is known"
-            raise AskError("unset", text, hint) from None
-        raise ask_error(error, asker.name, key=asker.key or "", paid=paid) from None
+            raise no_provider(asker.model) from None
+        raise _trouble(asker, error, paid) from None
     except Exception as error:
-        raise ask_error(error, asker.name, key=asker.key or "", paid=paid) from None
+        raise _trouble(asker, error, paid) from None
+
+
+def no_provider(model: str) -> AskError:
+    """The name says none that is known."""
+    hint = "Write it as provider:model, such as anthropic:claude-haiku-4-5."
+    text = f"learning.model: {brief(model, 80)!r} names no provider that is known"
+    return AskError("unset", text, hint)
+
+
+def needs(model: str, package: str) -> AskError:
+    """A package is missing."""
+    if package in ("langchain", "langchain-anthropic", "langchain-openai", "langsmith"):
+        package = "'pannier[learning]'"
+    text = f"learning.model: {brief(model, 80)} needs the Python package {package}"
+    return AskError("unset", text, f"Install it beside pannier: pip install {package}")
+
+
+def _trouble(asker: LangChainAsker, error: Exception, paid: int) -> AskError:
+    return ask_error(error, asker.name, key=asker.key or "", about_key=asker.about_key, paid=paid)
 
 
 def _not_installed(model: str, error: ImportError) -> AskError:
     wanted = _PIP.search(str(error))
     package = wanted[1] if wanted else (error.name or "").partition(".")[0].replace("_", "-")
-    if package in ("langchain", "langchain-anthropic", "langchain-openai", "langsmith"):
-        package = "'pannier[learning]'"
-    text = f"learning.model: {brief(model, 80)} needs the Python package {package}"
-    return AskError("unset", text, f"Install it beside pannier: pip install {package}")
+    return needs(model, package)

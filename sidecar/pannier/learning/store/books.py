@@ -41,7 +41,7 @@ class Books:
     def tries(self, grp: str | None = None) -> tuple[Try, ...]:
         """What failed or waits, of a group or of all."""
         query = (
-            "SELECT grp, work, count, at, not_before, kind, why FROM tries"
+            "SELECT grp, work, count, at, not_before, kind, why, model FROM tries"
             " WHERE grp = coalesce(?, grp) ORDER BY grp, work"
         )
         with self._words():
@@ -56,9 +56,10 @@ class Books:
         t = tried
         with self._words():
             self.db.execute(
-                "INSERT OR REPLACE INTO tries (grp, work, count, at, not_before, kind, why)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (t.grp, t.work, t.count, t.at, t.not_before, t.kind, t.why),
+                "INSERT OR REPLACE INTO tries"
+                " (grp, work, count, at, not_before, kind, why, model)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (t.grp, t.work, t.count, t.at, t.not_before, t.kind, t.why, t.model),
             )
 
     def clear_tries(self, grp: str, work: str | None = None) -> None:

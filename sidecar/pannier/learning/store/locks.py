@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from pannier.errors import PannierError
 from pannier.paths import Home
-from pannier.safefs.lock import alone
+from pannier.safefs.lock import alone, is_taken
 
 MOST_WORKERS = 16
 """Of a home, where they share a database; else there is one."""
@@ -30,6 +30,11 @@ def at_work(home: Home, grp: str, *, seconds: float) -> AbstractContextManager[b
     Whoever writes its lessons, its candidates or its `agent-memory/` holds this.
     """
     return alone(home.state, f"learning-{grp}", seconds=seconds)
+
+
+def is_at_work(home: Home, grp: str) -> bool:
+    """Whether somebody holds that just now. Makes and waits for nothing."""
+    return is_taken(home.state, f"learning-{grp}")
 
 
 @contextmanager

@@ -74,9 +74,11 @@ class Try:
     """How often in a row."""
     at: float
     not_before: float
-    """When it may be tried again, in seconds since 1970."""
+    """When it may be tried again, in seconds since 1970; infinite: not by time alone."""
     kind: str
     why: str
+    model: str = ""
+    """Of what was set aside: which model did not manage it, and where."""
 
 
 @dataclass(frozen=True)

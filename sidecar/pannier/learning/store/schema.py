@@ -94,6 +94,8 @@ CREATE TABLE tries (
     not_before REAL NOT NULL,
     kind TEXT NOT NULL,
     why TEXT NOT NULL,
+    -- Of what was set aside: which model did not manage it.
+    model TEXT NOT NULL,
     PRIMARY KEY (grp, work)
 ) STRICT, WITHOUT ROWID;
 

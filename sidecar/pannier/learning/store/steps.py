@@ -63,10 +63,28 @@ def forget(home: Home, url: str | None, grp: str) -> None:
         _forget_in_postgres(home, url, grp)
 
 
+def check(home: Home) -> None:
+    """Raises PannierError for a file in `state/` that is no database. It is not there before
+    something was learned."""
+    path = home.state / FILE
+    if not path.exists():
+        return
+    try:
+        # Not with its locks: a worker has it open.
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=1)) as db:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:  # Locked, or gone meanwhile: whoever uses it says what is.
+        return
+    except sqlite3.Error as error:
+        raise unusable(home, None, error) from error
+
+
 def _forget_in_file(home: Home, grp: str) -> None:
     path = home.state / FILE
     if not path.exists():
         return
+    check(home)
     with in_words(path), closing(sqlite3.connect(path, timeout=_BUSY, isolation_level=None)) as db:
         db.execute("PRAGMA secure_delete = ON")
         there = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}

@@ -1,14 +1,15 @@
-"""Pieces that the model did not manage: set aside, and read again when a person asks for it."""
+"""Pieces that the model did not manage: set aside, and read again by another model, or when a
+person asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
 from pannier.learning.extraction.pieces import Piece, new_rows, split
 from pannier.learning.store import Learning
-from pannier.learning.store.rows import ASIDE, ThreadMark
+from pannier.learning.store.rows import ASIDE, ThreadMark, Try
 from pannier.learning.work.means import Json, note_trouble
 from pannier.threads.queries import Store
 from pannier.threads.rows import MessageRow
@@ -35,18 +36,35 @@ def put_back(learning: Learning, piece: Piece, found: Json, at: float) -> None:
     note_trouble(learning, piece.grp, name(piece), {**found, "why": why}, at)
 
 
-def again(store: Store, learning: Learning, grp: str, budget: int) -> Iterator[Piece]:
-    """What was set aside of a group, to be read once more. Raises PannierError."""
-    threads = {thread.key: thread for thread in store.threads(grp)}
+def again(
+    store: Store, learning: Learning, grp: str, budget: int, *, but: str | None
+) -> list[Piece]:
+    """What was set aside of a group, to be read once more; not what the model `but` (see
+    `ModelSettings.who`) did not manage. Raises PannierError."""
     forgotten = learning.forgotten(grp)
+    threads = {thread.key: thread for thread in store.threads(grp)}
+    found: list[Piece] = []
     for tried in learning.books.tries(grp):
-        if not tried.work.startswith(ASIDE):
+        if not tried.work.startswith(ASIDE) or tried.model == but:
             continue
         key, after, upto = tried.work.removeprefix(ASIDE).split(":")
+        pieces: list[Piece] = []
         if key in threads:
             rows = _upto(new_rows(store, threads[key].id, int(after)), int(upto))
-            for piece in split(rows, threads[key], int(after), budget, forgotten):
-                yield replace(piece, id=f"{_AGAIN}{piece.id}")
+            pieces = [*split(rows, threads[key], int(after), budget, forgotten)]
+        _rename(learning, tried, pieces)
+        found += [replace(piece, id=f"{_AGAIN}{piece.id}") for piece in pieces]
+    return found
+
+
+def _rename(learning: Learning, tried: Try, pieces: Sequence[Piece]) -> None:
+    """With another window it may be other pieces that are set aside, or none."""
+    names = [name(piece) for piece in pieces]
+    if names != [tried.work]:
+        with learning.transaction():
+            learning.books.clear_tries(tried.grp, tried.work)
+            for work in names:
+                learning.books.note_try(replace(tried, work=work))
 
 
 def _upto(rows: Iterable[MessageRow], last: int) -> Iterator[MessageRow]:

@@ -32,6 +32,7 @@ from pannier.learning.work.means import (
     report,
     reported,
     trouble,
+    waits_until,
 )
 from pannier.learning.work.schedule import due
 from pannier.learning.work.standing import standings
@@ -161,7 +162,7 @@ def _wait(learning: Learning, grp: str, asked: Json, found: Json) -> Json:
     at = asked["at"]
     with learning.transaction():
         tried = note_trouble(learning, grp, WORK, found, at)
-        result: Json = {"changes": [], "trouble": found, "not_before": tried.not_before}
+        result: Json = {"changes": [], "trouble": found, "not_before": waits_until(tried)}
         learning.books.unwant(grp, WORK, at)
         report(learning, grp, WORK, asked["key"], at, result)
     return result

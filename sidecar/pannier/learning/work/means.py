@@ -14,7 +14,7 @@ from pannier.learning.models.asking import Asker, AskError, Question, Reply
 from pannier.learning.store import Learning, learning_file, open_learning
 from pannier.learning.store.locks import Busy, at_work
 from pannier.learning.store.rows import Try
-from pannier.learning.work.schedule import not_before
+from pannier.learning.work.schedule import LATER, failed
 from pannier.paths import Home
 from pannier.settings.learning import LearningSettings
 from pannier.threads.queries import Store
@@ -92,7 +92,7 @@ class Means:
 def trouble(error: AskError) -> Json:
     """As JSON has it."""
     why = f"{error.message}. {error.hint}" if error.hint else error.message
-    return {"kind": error.kind, "why": why, "after": error.after}
+    return {"kind": error.kind, "why": why.rstrip("."), "after": error.after}
 
 
 def _storable(data: Json) -> Json:
@@ -140,13 +140,23 @@ def reported(learning: Learning, grp: str, key: str) -> Json | None:
     return None
 
 
-def note_trouble(learning: Learning, grp: str, work: str, found: Json, at: float) -> Try:
-    """One failure more in a row of this work; the same one a second time changes nothing."""
+def note_trouble(
+    learning: Learning, grp: str, work: str, found: Json, at: float, *, part_of: str = ""
+) -> Try:
+    """One failure more in a row of this work; the same one a second time changes nothing.
+
+    `part_of`: the work that a person may have asked for, if it is another name.
+    """
     before = learning.books.tried(grp, work)
     if before is not None and before.at == at:
         return before
-    count = before.count + 1 if before else 1
-    after = not_before(found["kind"], count, found.get("after", 0.0), at)
-    tried = Try(grp, work, count, at, after, found["kind"], found["why"])
+    wished = (grp, part_of or work) in learning.books.wanted()
+    new = Try(grp, work, 1, at, at, found["kind"], found["why"], found.get("model", ""))
+    tried = failed(before, new, found.get("after", 0.0), wished=wished)
     learning.books.note_try(tried)
     return tried
+
+
+def waits_until(tried: Try) -> float | None:
+    """As JSON has it: in seconds since 1970; None: not for time alone."""
+    return tried.not_before if tried.not_before < LATER else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from pannier.learning.store.books import next_day
@@ -13,10 +14,15 @@ from pannier.settings.learning import LearningSettings
 Work = Literal["extract", "consolidate"]
 WORKS: tuple[Work, ...] = get_args(Work)
 
-LATER = float("inf")
+LATER = math.inf
+"""Not by time alone."""
 FIRST_PAUSE = 600.0
 """Seconds after a failure; each further one in a row makes it four times as long."""
 LONGEST_PAUSE = 12 * 3_600.0
+OF_SETTINGS = ("unset", "key", "setting")
+"""Troubles that other settings, or another environment, end, and nothing else."""
+OF_PIECE = ("answer", "refused", "too_long")
+"""Troubles that another piece need not have."""
 MOST_TRIES = 5
 """Failures in a row after which a piece that the model does not manage is set aside."""
 
@@ -38,6 +44,8 @@ class Standing:
     """A consolidation that is being written, or waits for a person."""
     edited: bool = False
     """A person edited the memory: its index is to follow, for which no model is asked."""
+    again: bool = False
+    """Something was set aside that another model than the present one did not manage."""
     tries: Mapping[str, Try] = field(default_factory=dict)
     """What failed last, by work."""
     wanted: frozenset[str] = frozenset()
@@ -53,6 +61,8 @@ class Due:
     """For people; "" where nothing is in the offing."""
     at: float | None = None
     """When it is due, if time alone decides: in seconds since 1970."""
+    tried: Try | None = None
+    """The failure after which it waits."""
 
 
 def due(group: Standing, now: float) -> Due:
@@ -91,6 +101,8 @@ def not_before(kind: str, failures: int, after: float, now: float) -> float:
 
     `after`: for how long a server asked to be left alone.
     """
+    if kind in OF_SETTINGS:
+        return LATER
     if kind == "limit":
         return next_day(now)
     if kind == "rate" and after > 0:
@@ -98,11 +110,34 @@ def not_before(kind: str, failures: int, after: float, now: float) -> float:
     return now + max(rest(failures), after)
 
 
+def failed(before: Try | None, new: Try, after: float, *, wished: bool) -> Try:
+    """What is noted of a failure: how often in a row it was, and until when it waits.
+
+    `before`: what was noted last. Another kind of failure begins anew. `wished`: a person asked
+    for the work; that makes no pause longer, nor does it wait for other settings: a person's
+    environment may be another one than the daemon's.
+    """
+    goes_on = before is not None and _family(before.kind) == _family(new.kind)
+    count = before.count + 1 if before and goes_on else 1
+    until = not_before(new.kind, count, after, new.at)
+    if wished and before and goes_on and new.at < before.not_before:
+        asked = new.at + after if new.kind == "rate" else 0.0
+        count, until = before.count, max(before.not_before, asked)
+    elif wished and until == LATER:
+        until = new.at + FIRST_PAUSE
+    return replace(new, count=count, not_before=until)
+
+
+def _family(kind: str) -> str:
+    return "piece" if kind in OF_PIECE else kind
+
+
 def _extraction(group: Standing, now: float) -> Due:
     settings = group.settings
     if not settings.enabled:
         return Due(waits="learning.enabled is false")
-    if "extract" in group.wanted or group.turns >= settings.extract_after:
+    again = group.again and settings.model is not None
+    if again or "extract" in group.wanted or group.turns >= settings.extract_after:
         return _unless_trouble(group, "extract", now)
     if not group.turns:
         return Due()
@@ -125,6 +160,9 @@ def _consolidation(group: Standing, now: float) -> Due:
         or now >= idle
     ):
         return _unless_trouble(group, "consolidate", now)
+    waits = _unless_trouble(group, "consolidate", now)
+    if waits.tried is not None and waits.at != idle:
+        return replace(waits, at=max(waits.at, idle) if waits.at is not None else None)
     return Due(waits=f"{settings.consolidate_after} without a turn", at=idle)
 
 
@@ -135,5 +173,6 @@ def _unless_trouble(group: Standing, work: Work, now: float) -> Due:
         return Due(waits="no model is set: learning.model")
     tried = group.tries.get(work)
     if tried and now < tried.not_before and work not in group.wanted:
-        return Due(waits=tried.why, at=tried.not_before)
+        at = tried.not_before if tried.not_before < LATER else None
+        return Due(waits=tried.why, at=at, tried=tried)
     return Due(work)

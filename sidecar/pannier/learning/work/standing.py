@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pannier.learning.store import Learning
-from pannier.learning.store.rows import GroupMark, Try
+from pannier.learning.store.rows import ASIDE, GroupMark, Try
 from pannier.learning.work.edits import Edits
 from pannier.learning.work.schedule import Standing, compaction_is_over, wish_is_over
 from pannier.settings.learning import LearningSettings
@@ -42,6 +42,10 @@ def standings(
             waiting=counts.get(grp, {}).get("waiting", 0),
             staged=staged.get(grp, ""),
             edited=grp in edited,
+            again=any(
+                tried.work.startswith(ASIDE) and tried.model != settings.who
+                for tried in tries.get(grp, ())
+            ),
             tries={tried.work: tried for tried in tries.get(grp, ())},
             wanted=frozenset(wanted.get(grp, ())),
         )

@@ -31,11 +31,15 @@ class Told:
         if self.failed:
             return self.failed
         found = self.result.get("trouble")
-        return f"{found['why']} (again at {_moment(self.result['not_before'])})" if found else ""
+        if not found:
+            return ""
+        again = self.result["not_before"]
+        until = f"again at {_moment(again)}" if again else "until settings or environment change"
+        return f"{found['why']} ({until})"
 
     @property
     def level(self) -> Literal["info", "warning"]:
-        return "warning" if self.trouble else "info"
+        return "warning" if self.trouble or self.result.get("aside") else "info"
 
     def __str__(self) -> str:
         if self.failed:
@@ -73,10 +77,10 @@ def _extracted(result: Mapping[str, Any]) -> Iterator[str]:
         read = threads[0] if len(threads) == 1 else f"{len(threads)} threads"
         held = f", {result['held']} held for approval" if result["held"] else ""
         yield f"read {read}: {_count(result['found'], 'candidate')}{held}"
-    elif not result.get("trouble"):
+    elif not result.get("trouble") and not result.get("aside"):
         yield "there was nothing new to read"
-    for name in result.get("aside", []):
-        yield f"a part of {name} was set aside"
+    for name, why in result.get("aside", []):
+        yield f"a part of {name} was set aside: {why}"
 
 
 def _merged(result: Mapping[str, Any]) -> Iterator[str]:

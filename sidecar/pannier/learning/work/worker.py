@@ -48,10 +48,17 @@ Tell = Callable[[Told], None]
 
 
 def work(
-    means: Means, clock: Clock, tell: Tell, *, url: str | None = None, linger: float = 0.0
+    means: Means,
+    clock: Clock,
+    tell: Tell,
+    *,
+    url: str | None = None,
+    linger: float = 0.0,
+    only: str | None = None,
 ) -> bool:
     """Draw lessons until nothing is due. `linger`: for so many seconds something may still become
-    so. `url`: of the PostgreSQL database that several workers share.
+    so. `url`: of the PostgreSQL database that several workers share. `only`: begin nothing for
+    another group than this; what was begun there goes on.
 
     Whether all that ran has ended: if the worker was asked to end, a model may still be asked.
     Raises PannierError: Busy when as many workers as there may be are at it, or because of a
@@ -62,7 +69,7 @@ def work(
         seat(means.home, most) as name,
         durable.launched(means.home, url, _does(means), name) as works,
     ):
-        worker = _Worker(means, clock, tell, works, url)
+        worker = _Worker(means, clock, tell, works, url, only)
         with left(means.home, most) as others:
             worker.take(works.inherit(others))
         worker.run(linger)
@@ -87,6 +94,7 @@ class _Worker:
     tell: Tell
     works: Works
     url: str | None
+    only: str | None = None
     later: dict[tuple[str, str], float] = field(default_factory=dict)
     """What stopped here, and when it is tried again, by the clock that never goes back."""
     since: float = 0.0
@@ -161,6 +169,8 @@ class _Worker:
     def _due(self) -> dict[str, Due]:
         now = self.means.time()
         groups = self.means.groups()
+        if self.only is not None:
+            groups = {grp: one for grp, one in groups.items() if grp == self.only}
         with self.means.threads() as store, self.means.learning() as learning:
             found = standings(store, learning, groups, self.edits)
         if any(compaction_is_over(one) or wish_is_over(one, now) for one in found.values()):
