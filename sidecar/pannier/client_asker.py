@@ -172,6 +172,9 @@ class ClientAsker:
         if said.trouble:
             error = told(said.trouble, self.name, said.status)
             error.tokens = said.input + said.output
+            if error.kind == "login":
+                way = f"Log in there, or choose a model: pannier run {self.folder}"
+                error.hint = f"{way}. It says: {error.hint}"
             raise error
         read = said.input or paid
         made = said.output or estimate(said.text or str(said.answer))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pannier.cli import learned_view as view
 from pannier.cli.context import Context
+from pannier.learned.data import timestamp
 from pannier.learning.work.telling import Told
 from pannier.shown import shown
 
@@ -46,9 +47,7 @@ def command(context: Context, folder: str, dry_run: bool, as_json: bool) -> None
         return
     ran = _run(context, folder, quiet=as_json)
     if as_json:
-        context.print_json(
-            [{"work": told.work, "failed": told.failed or None, **told.result} for told in ran.told]
-        )
+        context.print_json([_as_data(told) for told in ran.told])
     if ran.how.interrupted:
         context.tell("Interrupted. What was begun goes on with the next run, or with the daemon.")
         if not ran.how.ended:
@@ -86,3 +85,9 @@ def _run(context: Context, folder: str, *, quiet: bool) -> Ran:
             context.tell("Another process draws lessons just now; waiting until it has done this.")
 
         return run(context.home(), context.environ, folder, tell, waits)
+
+
+def _as_data(told: Told) -> dict[str, Any]:
+    again = told.result.get("not_before")
+    until = {"not_before": timestamp(again) if again else None} if "trouble" in told.result else {}
+    return {"work": told.work, "failed": told.trouble or None, **told.result, **until}

@@ -135,7 +135,7 @@ class LearningWork:
                 for tried in tries
                 if tried.grp in edited
                 and not tried.work.startswith(ASIDE)
-                and (tried.grp not in new or tried.kind in OF_SETTINGS)
+                and (tried.grp not in new or tried.kind in (*OF_SETTINGS, "login", "stopped"))
             ]
             if over:
                 with open_learning(file, write=True) as learning:

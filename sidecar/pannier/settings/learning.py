@@ -119,12 +119,20 @@ class LearningSettings(ModelSettings):
         return self.model_copy(update=own)
 
 
+class HomeBudget(Budget):
+    """What all groups together may use in a day (of UTC)."""
+
+    calls: int | None = Field(default=1_000, ge=0, description="Model calls; null: any number.")
+    tokens: int | None = Field(
+        default=20_000_000, ge=0, description="Tokens in and out; null: any number."
+    )
+
+
 class HomeLearning(ModelSettings):
     """How all groups learn, unless they say otherwise."""
 
-    budget: Budget = Field(
-        default=Budget(calls=1_000, tokens=20_000_000),
-        description="What all groups together may use in a day.",
+    budget: HomeBudget = Field(
+        default=HomeBudget(), description="What all groups together may use in a day."
     )
     database_from: Annotated[str | None, AfterValidator(_variable)] = Field(
         default=None,

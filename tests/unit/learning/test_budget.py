@@ -22,7 +22,7 @@ from pannier.learning.models.budget import Budgeted, refusal
 from pannier.learning.store import Learning, open_learning
 from pannier.learning.store.books import day_of, next_day
 from pannier.learning.store.rows import Spent
-from pannier.settings.learning import Budget
+from pannier.settings.learning import Budget, HomeLearning
 
 NOON = 1_796_040_000.0
 """2026-11-30 12:00 UTC."""
@@ -261,3 +261,9 @@ def test_it_is_refused_just_when_a_limit_would_be_passed(
         assert 0 < why.after <= 86_400
         assert day_of(at + why.after) > day_of(at)
         assert next_day(at) == pytest.approx(at + why.after)
+
+
+def test_a_limit_of_the_home_that_is_left_out_keeps_its_default() -> None:
+    """That of all groups, and not of one."""
+    found = HomeLearning.model_validate({"budget": {"calls": 2_000}}).budget
+    assert (found.calls, found.tokens) == (2_000, 20_000_000)

@@ -220,3 +220,12 @@ def test_another_model_reads_what_was_set_aside() -> None:
     """However few turns there were since."""
     assert work(group(again=True)) == "extract"
     assert work(group(LearningSettings(), again=True)) is None
+
+
+def test_no_server_and_no_clock_makes_it_wait_for_longer_than_a_day() -> None:
+    """A server that asks for years, a clock that was ahead and went back."""
+    assert not_before("rate", 1, 1e9, NOW) == NOW + 24 * HOUR
+    ahead = Try("scout", "extract", 1, NOW + 1e7, NOW + 1e7 + 600, "down", "no")
+    assert work(group(turns=5, tries={"extract": ahead})) == "extract"
+    late = Try("scout", "extract", 1, NOW - 25 * HOUR, NOW + 1e7, "down", "no")
+    assert work(group(turns=5, tries={"extract": late})) == "extract"

@@ -232,6 +232,7 @@ def test_a_server_that_takes_no_request_costs_no_lesson(stage: Stage) -> None:
         wish(stage)
         stage.work()
         stage.clock.at += 24 * HOUR
+    stage.work()
     assert [(one.work, one.kind) for one in tried(stage)] == [("extract", "setting")]
     asked = len(stage.model.asked)
     stage.clock.at += 1_000 * HOUR

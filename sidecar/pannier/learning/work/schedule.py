@@ -19,6 +19,8 @@ LATER = math.inf
 FIRST_PAUSE = 600.0
 """Seconds after a failure; each further one in a row makes it four times as long."""
 LONGEST_PAUSE = 12 * 3_600.0
+_LONGEST_WISH = 86_400.0
+"""Seconds: no pause is longer."""
 OF_SETTINGS = ("unset", "key", "setting")
 """Troubles that other settings, or another environment, end, and nothing else."""
 OF_PIECE = ("answer", "refused", "too_long")
@@ -99,12 +101,13 @@ def rest(failures: int) -> float:
 def not_before(kind: str, failures: int, after: float, now: float) -> float:
     """When to try again what failed `failures` times in a row, in seconds since 1970.
 
-    `after`: for how long a server asked to be left alone.
+    `after`: for how long a server asked to be left alone; it is heeded for a day at most.
     """
     if kind in OF_SETTINGS:
         return LATER
     if kind == "limit":
         return next_day(now)
+    after = min(after, _LONGEST_WISH)
     if kind == "rate" and after > 0:
         return now + after
     return now + max(rest(failures), after)
@@ -161,7 +164,7 @@ def _consolidation(group: Standing, now: float) -> Due:
     ):
         return _unless_trouble(group, "consolidate", now)
     waits = _unless_trouble(group, "consolidate", now)
-    if waits.tried is not None and waits.at != idle:
+    if waits.work is None:
         return replace(waits, at=max(waits.at, idle) if waits.at is not None else None)
     return Due(waits=f"{settings.consolidate_after} without a turn", at=idle)
 
@@ -172,7 +175,14 @@ def _unless_trouble(group: Standing, work: Work, now: float) -> Due:
     if group.settings.model is None and asks:
         return Due(waits="no model is set: learning.model")
     tried = group.tries.get(work)
-    if tried and now < tried.not_before and work not in group.wanted:
+    if tried and now < _until(tried, now) and work not in group.wanted:
         at = tried.not_before if tried.not_before < LATER else None
         return Due(waits=tried.why, at=at, tried=tried)
     return Due(work)
+
+
+def _until(tried: Try, now: float) -> float:
+    """Until when it waits, whatever the clock did since: one that was ahead may have gone back."""
+    if tried.not_before == LATER:
+        return LATER
+    return min(tried.not_before, tried.at + _LONGEST_WISH) if tried.at <= now + 60 else now
