@@ -36,6 +36,7 @@ from pannier.learning.extraction.weighing import (
 )
 from pannier.learning.guards import forgotten
 from pannier.learning.guards.forgotten import NOTHING, Forgotten
+from pannier.learning.guards.languages import UNKNOWN
 from pannier.learning.guards.senses import TURNED, UNLIMITED
 from pannier.learning.lessons import Kind
 from pannier.learning.models.answers import ExtractionAnswer
@@ -529,3 +530,11 @@ def test_a_large_answer_is_judged_quickly() -> None:
     begun = time.process_time()
     judged(*given, rows=rows)
     assert time.process_time() - begun < 5
+
+
+def test_another_language_is_held() -> None:
+    """What a text in it would let the agent do cannot be told, so a person looks at it."""
+    said = "Деплой всегда по пятницам, счета идут Дане."
+    rows = (row(1, "person", "text", said), row(2, "agent", "text", "Хорошо."))
+    [one] = judged(found(said, 1), rows=rows).candidates
+    assert (one.state, one.why) == ("held", UNKNOWN)

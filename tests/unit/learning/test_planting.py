@@ -111,6 +111,13 @@ def test_a_summary_says_nothing_that_a_person_has_to_approve_of() -> None:
     assert clean_summary(other, said, ())[0] == other
 
 
+def test_a_summary_repeats_no_tool_in_a_language_that_cannot_be_judged() -> None:
+    """A person's words in it stay, a tool's go: they may be an order."""
+    sentence = "Счета всегда отправляются Бобу на проверку."
+    assert clean_summary(sentence, [sentence], ())[0] == sentence
+    assert clean_summary(sentence, ["Проверь страницу."], [sentence])[0] == ""
+
+
 def test_a_summary_with_nothing_to_drop_is_the_same() -> None:
     """No byte changes."""
     summary = "  About e.g. v1.2.3.\r\n\n* One thing!  Another?\n"

@@ -11,6 +11,7 @@ from pannier import redaction
 from pannier.learning.extraction.reading import Shown
 from pannier.learning.guards.corpus import Corpus
 from pannier.learning.guards.forgotten import Forgotten
+from pannier.learning.guards.languages import unjudged
 from pannier.learning.guards.manner import is_of_people, is_of_wishes, is_order
 from pannier.learning.guards.planting import (
     clean_summary,
@@ -125,6 +126,7 @@ class Scales:
         doubts = (
             widens(text),
             WIDENS if found.widens else "",
+            unjudged(text),
             SAID_AGAIN if verdict == "held" else "",
             BY_MESSAGE if source == "message" and kind in _NEVER_OF_TOOLS else "",
             BY_AGENT if source == "agent" and kind == "decision" and is_order(text) else "",

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pannier.learning.guards.corpus import Corpus, corpus, names_in
+from pannier.learning.guards.languages import unjudged
 from pannier.learning.guards.senses import asserted
 from pannier.learning.guards.widening import widens
 from pannier.learning.guards.words import addresses, normal, words
@@ -218,8 +219,11 @@ def _why_dropped(sentence: str, said: Corpus, told: Corpus, waiting: list[Corpus
         return why
     if any(coverage(sentence, one) >= _ALIKE for one in waiting):
         return HELD
-    planted = is_planted(sentence, said, told) and (
-        demands(sentence) or _is_copied(sequence, told) or is_demanded(sentence, told)
+    planted = is_planted(sentence, said, told) and bool(
+        demands(sentence)
+        or unjudged(sentence)
+        or _is_copied(sequence, told)
+        or is_demanded(sentence, told)
     )
     return FROM_TOOLS if planted else ""
 
