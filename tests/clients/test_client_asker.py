@@ -185,7 +185,7 @@ def test_no_session_stays(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [
-        (Fail(401, "invalid key"), "key"),
+        (Fail(401, "invalid key"), "login"),
         (Fail(400, "prompt is too long: 210000 tokens > 200000 maximum"), "too_long"),
     ],
     ids=["key", "too long"],
