@@ -281,6 +281,12 @@ def test_another_model_reads_what_was_set_aside(stage: Stage) -> None:
     def chokes(question: Question) -> Mapping[str, Any]:
         raise AskError("answer", "nonsense came")
 
+    def first_sentences(question: Question) -> Mapping[str, Any]:
+        found = learns(question)
+        for one in found.get("candidates", ()):
+            one["text"] = one["text"].partition(" It has")[0]
+        return found
+
     stage.model.answer = chokes
     for number in range(5):
         stage.say(f"Rule number {number} holds here. " + f"It has many words {number}. " * 120)
@@ -295,9 +301,9 @@ def test_another_model_reads_what_was_set_aside(stage: Stage) -> None:
     assert len({one.work for one in tried(stage)} - {aside.work}) == len(told.result["aside"])
     asked = len(stage.model.asked)
     assert stage.work() == []
-    stage.model.answer = learns
+    stage.model.answer = first_sentences
     stage.settings["scout"] = LearningSettings(model="scripted:third")
-    [told] = stage.work()
+    told, *_ = stage.work()
     assert told.result["found"] == 5
     assert tried(stage) == ()
     assert len(stage.model.asked) > asked

@@ -148,7 +148,7 @@ def note_trouble(
     `part_of`: the work that a person may have asked for, if it is another name.
     """
     before = learning.books.tried(grp, work)
-    if before is not None and before.at == at:
+    if before is not None and (before.at, before.model) == (at, found.get("model", "")):
         return before
     wished = (grp, part_of or work) in learning.books.wanted()
     new = Try(grp, work, 1, at, at, found["kind"], found["why"], found.get("model", ""))
