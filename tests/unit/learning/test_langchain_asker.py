@@ -183,9 +183,13 @@ def test_lists_as_texts(asker: LangChainAsker, model: ScriptedModel) -> None:
 
 
 def test_a_lone_surrogate(asker: LangChainAsker, model: ScriptedModel) -> None:
-    """A text that cannot be stored is no answer."""
-    model.script(Fill('{"summary": "\\ud83d", "candidates": []}'))
-    assert _refused(asker).kind == "answer"
+    """Half a character, as when a server cuts an emoji: what is answered can be stored, or is no
+    answer (a tool's arguments are read by the provider's own library)."""
+    model.script(Fill('{"summary": "Quotes \\ud83d", "candidates": []}'))
+    if asker.model == "anthropic:of-a-gateway":
+        assert _refused(asker).kind == "answer"
+    else:
+        assert asker.ask(QUESTION).data["summary"].encode().strip() == b"Quotes"
 
 
 def test_a_slow_server(asker: LangChainAsker, model: ScriptedModel) -> None:
