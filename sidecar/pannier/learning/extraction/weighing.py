@@ -24,7 +24,7 @@ from pannier.learning.guards.planting import (
 )
 from pannier.learning.guards.senses import affirms, denies, turned
 from pannier.learning.guards.widening import widens
-from pannier.learning.lessons import FROM_PERSONS, Evidence, Kind, Source
+from pannier.learning.lessons import FROM_PERSONS, STRONGEST_FIRST, Evidence, Kind, Source
 from pannier.learning.models.answers import Found
 from pannier.threads.excerpt import plain
 
@@ -52,7 +52,6 @@ WIDENS = "it lets the agent do more than before"
 SAID_AGAIN = "it was forgotten, and a person said it again since"
 
 _PEOPLE: frozenset[Source] = frozenset({"person", "message"})
-_STRONGEST: tuple[Source, ...] = ("person", "message", "agent", "tool")
 _NEVER_OF_TOOLS: frozenset[Kind] = FROM_PERSONS | {"decision", "procedure"}
 
 
@@ -89,7 +88,7 @@ class Scales:
 
     @cached_property
     def all(self) -> Corpus:
-        return self._corpus(*_STRONGEST)
+        return self._corpus(*STRONGEST_FIRST)
 
     @cached_property
     def _known(self) -> Corpus:
@@ -105,7 +104,7 @@ class Scales:
         proofs = [self.shown[number] for number in sorted({*found.evidence} & self.shown.keys())]
         if not proofs:
             raise Dropped(NO_PROOF)
-        source = min((proof.source for proof in proofs), key=_STRONGEST.index)
+        source = min((proof.source for proof in proofs), key=STRONGEST_FIRST.index)
         said = Corpus(proof.text for proof in proofs if proof.source in _PEOPLE)
         if is_planted(text, said, self.told):
             source = "tool"
