@@ -137,19 +137,20 @@ def test_the_question(client: str) -> None:
     [
         ("Prompt is too long · this conversation", 400, "too_long"),
         ("the input exceeds the context window of this model", None, "too_long"),
-        ("unexpected status 401 Unauthorized", None, "key"),
-        ("Invalid API key · Please run /login", None, "key"),
-        ("Not logged in", None, "key"),
+        ("unexpected status 401 Unauthorized", None, "login"),
+        ("Invalid API key · Please run /login", None, "login"),
+        ("Not logged in", None, "login"),
         ("exceeded retry limit, last status: 429 Too Many Requests", None, "rate"),
         ("You have hit your usage limit.", None, "rate"),
         ("[API Error: 529 over]", None, "down"),
         ("stream disconnected", None, "down"),
         ("", None, "down"),
-        ("no such model", 404, "refused"),
+        ("no such model", 404, "login"),
     ],
 )
 def test_trouble_in_words(words: str, status: int | None, kind: str) -> None:
-    """The kind of trouble follows from the status, or else from the words."""
+    """The kind of trouble follows from the status, or else from the words. What lies in the login
+    or the settings of the client, in which nobody sees a change, is tried again with pauses."""
     assert told(words, "the client", status).kind == kind
 
 
