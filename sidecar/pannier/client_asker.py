@@ -54,17 +54,6 @@ Begin = Callable[[Engine, ContainerSpec, bool], AbstractContextManager[str]]
 """Starts the container, whose entrypoint may wait at the gate; gives its id, and removes it."""
 
 
-@contextmanager
-def _begin(engine: Engine, spec: ContainerSpec, gate: bool) -> Iterator[str]:
-    try:
-        container = engine.create(spec)
-        engine.start(container)
-        launch.admit(engine, container, spec, gate=gate)
-        yield container
-    finally:
-        engine.remove(spec.name)
-
-
 @dataclass(frozen=True)
 class ClientAsker:
     """A group's client."""
@@ -78,7 +67,7 @@ class ClientAsker:
     tell: Tell = field(default=lambda _: None)
     building: Building | None = None
     """Opened when the image has to be built; None: without showing how that goes."""
-    begin: Begin = _begin
+    begin: Begin = launch.started
 
     @property
     def name(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from pannier import clients, groups, holding, mounts, owner, running, safefs
@@ -310,6 +310,20 @@ def _start_idling(
         engine.remove(spec.name)
         raise
     return container
+
+
+@contextmanager
+def started(engine: Engine, spec: ContainerSpec, gate: bool) -> Iterator[str]:
+    """A container of which the mounts were compared, and whose program was let go; removed at the
+    end, whatever happens."""
+    try:
+        container = engine.create(spec)
+        engine.start(container)
+        admit(engine, container, spec, gate=gate)
+        yield container
+    finally:
+        # By name: it may have come into being although `create` was interrupted.
+        engine.remove(spec.name)
 
 
 def admit(engine: Engine, container: str, spec: ContainerSpec, *, gate: bool) -> None:

@@ -66,9 +66,15 @@ def is_taken(folder: Path, name: str) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return is_held(file)
     finally:
         os.close(file)
+
+
+def is_held(descriptor: int) -> bool:
+    """Whether another process has the lock of an open file just now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     return False

@@ -7,7 +7,6 @@ the host. The file is rewritten when its content changes; its modification time 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from pannier import __version__, owner, safefs
 from pannier.errors import PannierError
 from pannier.paths import Home
 from pannier.safefs.beneath import like_folder
-from pannier.safefs.lock import take
+from pannier.safefs.lock import is_held, take
 
 FILE = "serve.json"
 LOCK = "serve.lock"
@@ -142,12 +141,9 @@ def is_served(home: Home) -> bool:
     except OSError as error:
         raise PannierError(f"{home.state / LOCK} cannot be read: {error.strerror}") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return is_held(lock)
     finally:
         os.close(lock)
-    return False
 
 
 def _read(home: Home) -> tuple[Report | None, float]:

@@ -94,7 +94,7 @@ def container_for(
     with _scratch(home, tell) as folder:
         link = _prepare(folder, settings, plan.identity)
         spec = _specify(launch.specify(home, plan, {}, "verify", gate=gate), folder, link, settings)
-        with on_socket(model, link / _SOCKET), _running(engine, spec, gate=gate) as container:
+        with on_socket(model, link / _SOCKET), launch.started(engine, spec, gate) as container:
             processes = ContainerProcesses(engine, container, spec.workdir)
             argv = (*_PYTHON, "forward", str(PORT), str(_LINK / _SOCKET))
             with closing(DialogueProgram(processes, argv, "forward")) as forwarder:
@@ -102,18 +102,6 @@ def container_for(
                 yield processes
         for text, _ in read_reports(folder / "spool").errors:
             tell(f"the hook reported: {text}")
-
-
-@contextmanager
-def _running(engine: Engine, spec: ContainerSpec, *, gate: bool) -> Iterator[str]:
-    try:
-        container = engine.create(spec)
-        engine.start(container)
-        launch.admit(engine, container, spec, gate=gate)
-        yield container
-    finally:
-        # By name: it may have come into being although `create` was interrupted.
-        engine.remove(spec.name)
 
 
 def _specify(spec: ContainerSpec, folder: Path, link: Path, settings: Endpoint) -> ContainerSpec:

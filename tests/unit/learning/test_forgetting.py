@@ -268,9 +268,8 @@ def test_what_was_written_over_before_is_gone_too(group: Group) -> None:
         assert [one.text for one in reader.lessons("scout")] == [OTHER]
 
 
-def test_what_is_just_being_written_is_written_first(group: Group) -> None:
-    """A worker was killed at it: then it is known what is to be forgotten of it."""
-    new = lesson(3, f"{WORD} is on leave.")
+def begin_to_write(group: Group, new: Lesson) -> None:
+    """What a worker leaves that is killed before it writes a lesson."""
     text = (group.files / folder.MEMORY).read_text()
     decided = Merge(
         memoryfile.digest(text),
@@ -281,6 +280,12 @@ def test_what_is_just_being_written_is_written_first(group: Group) -> None:
     )
     with group.learning(write=True) as learning:
         assert publishing.stage(learning, "scout", publishing.Decided(decided), "writing", 4.0)
+
+
+def test_what_is_just_being_written_is_written_first(group: Group) -> None:
+    """A worker was killed at it: then it is known what is to be forgotten of it."""
+    new = lesson(3, f"{WORD} is on leave.")
+    begin_to_write(group, new)
     forget(group.place, Wish(text=f"{WORD} is"), NOW)
     assert group.lessons() == [RULE, OTHER]
     assert group.traces("on leave") == []
@@ -428,16 +433,7 @@ def test_what_was_just_merged_when_its_thread_was_deleted_is_a_lesson(
 ) -> None:
     """A worker was killed while it wrote: that is finished first."""
     new = lesson(3, "Bob waits.")
-    text = (group.files / folder.MEMORY).read_text()
-    decided = Merge(
-        memoryfile.digest(text),
-        add(memoryfile.parse(text), new.id, new.text, new.section).text,
-        f"- {new.text}\n",
-        (Change("add", new),),
-        (Taken(candidate(4).id, "merged", new.id),),
-    )
-    with group.learning(write=True) as learning:
-        assert publishing.stage(learning, "scout", publishing.Decided(decided), "writing", 4.0)
+    begin_to_write(group, new)
     store.erase(2)
     assert sweep(group.place, store, NOW)
     assert group.lessons() == [RULE, OTHER, "Bob waits."]

@@ -11,14 +11,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from pannier.learning.guards.words import addresses, normal, together, words
+from pannier.learning.guards.words import addresses, normal, sentences, together, words
 
 _OFTEN = 2_000
 """A word heard in more places counts as heard everywhere."""
 _APART = 1 << 20
 """Words between two texts."""
-
-_SENTENCES = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 
 _NAMES = re.compile(r"(?<![\w-])[A-ZÀ-ÖØ-Þ][\w-]*|(?<![\w-])(?!\d{4}-\d\d)[\w-]*\d[\w.:-]*")
 
@@ -48,8 +46,8 @@ class Corpus:
     @cached_property
     def sentences(self) -> tuple[tuple[frozenset[str], str], ...]:
         """The words of each, and its `words.normal` form; the end of a line ends one, too."""
-        found = (sentence for text in self.texts for sentence in _SENTENCES.split(text))
-        return tuple((frozenset(words(one)), normal(one)) for one in found if one.strip())
+        found = (sentence for text in self.texts for sentence in sentences(text))
+        return tuple((frozenset(words(one)), normal(one)) for one in found)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from importlib.resources import files
 
 from pannier.learning.guards.markup import unmarked
+from pannier.learning.guards.sections import sections
 from pannier.learning.guards.words import normal
 from pannier.redaction.reading import is_unseen
 
@@ -71,7 +71,4 @@ def _script(char: str) -> str:
 @lru_cache(maxsize=2)
 def _words(section: str) -> frozenset[str]:
     """Those of `languages.txt`."""
-    text: str = (files("pannier.learning.guards") / "languages.txt").read_text("utf-8")
-    body = text.partition(f"[{section}]")[2].partition("[")[0]
-    lines = (line for line in body.splitlines() if not line.startswith("#"))
-    return frozenset(normal(" ".join(lines)).split())
+    return frozenset(normal(" ".join(sections("languages.txt")[section])).split())

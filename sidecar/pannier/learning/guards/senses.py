@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import Literal
 
-from pannier.learning.guards.words import normal, words
+from pannier.learning.guards.sections import sections
+from pannier.learning.guards.words import normal, sentences, words
 
 TURNED = "it says the contrary of what was said"
 UNLIMITED = "what was said has a limit that it does not have"
@@ -47,15 +47,15 @@ def turned(text: str, sources: Iterable[str]) -> str:
 
     That it is about the same is taken for granted.
     """
-    mine, sentences = _clauses(text), [s for source in sources for s in _sentences(source)]
-    theirs = [clause for sentence in sentences for clause in _clauses(sentence)]
+    mine, said = _clauses(text), [s for source in sources for s in sentences(source)]
+    theirs = [clause for sentence in said for clause in _clauses(sentence)]
     if _asserts_what_is_denied(mine, theirs) or _denies_what_is_said(mine, theirs):
         return TURNED
     about = _all(mine)
-    near = [s for s in map(normal, sentences) if 2 * len(about & _all(_clauses(s))) >= len(about)]
+    near = [s for s in map(normal, said) if 2 * len(about & _all(_clauses(s))) >= len(about)]
     if near and all(_is_opposed(normal(text), one) for one in near):
         return TURNED
-    return UNLIMITED if _loses_a_limit(mine, sentences) else ""
+    return UNLIMITED if _loses_a_limit(mine, said) else ""
 
 
 def narrowing(text: str) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def affirms(text: str) -> bool:
     """Whether a sentence of it agrees to something, and denies nothing."""
     return any(
         _pattern("affirms").search(one) is not None and _pattern("denials").search(one) is None
-        for one in map(normal, _sentences(text))
+        for one in map(normal, sentences(text))
     )
 
 
@@ -137,12 +137,12 @@ def _followers(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _loses_a_limit(mine: tuple[_Clause, ...], sentences: Iterable[str]) -> bool:
+def _loses_a_limit(mine: tuple[_Clause, ...], said: Iterable[str]) -> bool:
     """In the sentence that says most of it."""
     if any(clause.limit or clause.polarity == "denied" for clause in mine):
         return False
     my_words = _all(mine)
-    best = max(map(_clauses, sentences), key=lambda c: len(_all(c) & my_words), default=())
+    best = max(map(_clauses, said), key=lambda c: len(_all(c) & my_words), default=())
     if 2 * len(_all(best) & my_words) < len(my_words):
         return False
     return any(
@@ -157,14 +157,9 @@ def _all(clauses: Iterable[_Clause]) -> frozenset[str]:
 
 # ---------------------------------------------------------------------------------------- clauses
 
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 _SEPARATORS = re.compile(
     r"[;:()，；：、。！？]|[.!?](?=\s|$)| - |,(?! (?:dass|that|to|zu|que)\b)(?=\s|$)"
 )
-
-
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE_ENDS.split(text) if sentence.strip()]
 
 
 @lru_cache(maxsize=4_096)
@@ -206,21 +201,16 @@ def _polarity(text: str) -> Polarity:
 # ------------------------------------------------------------------------------------------ words
 
 _NOT_OF_THE_MATTER = ("denials", "without", "instead", "only", "exceptions", "fillers", "joins")
-_SECTION = re.compile(r"\[([a-z]+)\]")
 _UNSPACED = re.compile(r"[\u3000-\u9fff\uac00-\ud7a3]")
 
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, list[str]]:
     """The expressions of each section."""
-    table: dict[str, list[str]] = {}
-    found: list[str] = []
-    for line in (files("pannier.learning.guards") / "senses.txt").read_text("utf-8").splitlines():
-        if section := _SECTION.fullmatch(line):
-            found = table.setdefault(section[1], [])
-        elif line and not line.startswith("#"):
-            found += map(_expression, line.split())
-    return table
+    return {
+        name: [_expression(word) for line in lines for word in line.split()]
+        for name, lines in sections("senses.txt").items()
+    }
 
 
 def _expression(word: str) -> str:

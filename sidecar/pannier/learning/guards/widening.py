@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 
 from pannier.learning.guards.markup import has_comments, unmarked
+from pannier.learning.guards.sections import sections
 from pannier.learning.guards.words import addresses, normal, without_addresses
 
 
@@ -56,23 +56,12 @@ class _Phrase:
 
 _GAP = r"\b(?:[^.!?;。！？；]|[.!?](?! |$)){0,60}?(?<!\w)"
 _UNSPACED = re.compile(r"[\u3000-\u9fff]")
-_SECTION = re.compile(r"\[([a-z ]+)\]")
 _WORDS = ("denials", "urges", "seconds", "turns")
 """Sections of `widening.txt` that are no reasons."""
 
 
-@lru_cache(maxsize=1)
 def _table() -> dict[str, list[str]]:
-    """The lines of each section."""
-    table: dict[str, list[str]] = {}
-    lines: list[str] = []
-    text = (files("pannier.learning.guards") / "widening.txt").read_text("utf-8")
-    for line in filter(None, map(str.strip, text.splitlines())):
-        if section := _SECTION.fullmatch(line):
-            lines = table.setdefault(section[1], [])
-        elif not line.startswith("#"):
-            lines.append(line)
-    return table
+    return sections("widening.txt")
 
 
 @lru_cache(maxsize=1)

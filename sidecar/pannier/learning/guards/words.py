@@ -16,6 +16,7 @@ from pannier.redaction.reading import ALIKE, is_unseen
 _ODD = re.compile(r"[^\t\n\r -~]")
 _EMPHASIS = str.maketrans("", "", "*`~")
 _SPACE = re.compile(r"\s+")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s|\n|(?<=[。！？])")
 _ELIDED = re.compile(r"(?<![^\W_])([cdjlmnst]|qu)'(?=[^\W_])")
 """French: `l'accord`."""
 
@@ -106,6 +107,11 @@ def without_addresses(plain: str) -> str:
 def figures(text: str) -> frozenset[str]:
     """The numbers and names with digits in a text: what changes its meaning when it is wrong."""
     return frozenset(word for word in words(text) if any(c.isdigit() for c in word))
+
+
+def sentences(text: str) -> list[str]:
+    """Those of a text that is not in its normal form; the end of a line ends one, too."""
+    return [sentence for sentence in _SENTENCE_ENDS.split(text) if sentence.strip()]
 
 
 def together(texts: Iterable[str]) -> list[str]:
